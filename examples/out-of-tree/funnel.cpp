@@ -1,0 +1,4 @@
+#include <iostream>
+#include <onward/error.hpp>
+
+int main() { std::cout << "rhat\n"; }

@@ -1,0 +1,23 @@
+# Installs the build into a folder of its own, and configures, builds and runs the example against it alone.
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    string(JOIN " " command ${ARGV})
+    message(FATAL_ERROR "failed (${result}): ${command}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+set(prefix ${SCRATCH}/prefix)
+set(build ${SCRATCH}/example)
+file(REMOVE_RECURSE ${prefix} ${build})
+run(${CMAKE_COMMAND} --install ${BUILD} --config ${CONFIG} --prefix ${prefix})
+run(${CMAKE_COMMAND} -S ${EXAMPLE} -B ${build} -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix}
+    -DCMAKE_BUILD_TYPE=${CONFIG} -DCMAKE_CXX_COMPILER=${COMPILER})
+run(${CMAKE_COMMAND} --build ${build})
+run(${build}/funnel)
+message("${output}")
+if(NOT output MATCHES "rhat")
+  message(FATAL_ERROR "the example printed no summary table")
+endif()
+run(${prefix}/bin/onward --version)
