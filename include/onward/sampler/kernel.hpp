@@ -1,0 +1,108 @@
+#pragma once
+// What all kernels share: the state they move, what they report of a step, where their random numbers come from,
+// and the Metropolis decision. A kernel is a record of settings with one function `step`; it holds nothing else, so it
+// can be tested, replayed and checkpointed alone. Real is double, or a SIMD batch whose lanes are chains.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "onward/direction/metric.hpp"
+#include "onward/random/stream.hpp"
+#include "onward/simd/batch.hpp"
+#include "onward/simd/elementary.hpp"
+#include "onward/simd/reduce.hpp"
+#include "onward/target/jet.hpp"
+
+namespace onward {
+
+/// Where a chain is. `gradient` is used by MALA alone, which keeps it from step to step.
+template <class Real>
+struct BasicState {
+  std::vector<Real> position;
+  Real value{};
+  std::vector<Real> gradient;
+};
+using State = BasicState<double>;
+
+/// What happened in one step.
+template <class Real>
+struct BasicStepInfo {
+  Real acceptance{};                   ///< the probability with which the proposal was to be accepted
+  simd::mask_t<Real> accepted{false};  ///< whether it was
+  simd::mask_t<Real> floored{false};   ///< whether the curvature was raised to its floor (preconditioned kernels)
+};
+using StepInfo = BasicStepInfo<double>;
+
+/// The random numbers of one step: a view of the chain's stream at that step.
+template <class Real>
+class BasicStepRandom {
+ public:
+  using StreamType = std::conditional_t<simd::is_batch_v<Real>, StreamBatch, Stream>;
+  BasicStepRandom(const StreamType& stream, std::uint64_t step) : stream_(&stream), step_(step) {}
+
+  void noise(std::span<Real> z) const { stream_->normals(step_, Purpose::noise, z); }
+  Real noise() const { return stream_->normal(step_, Purpose::noise); }
+  void direction(std::span<Real> v) const { stream_->direction(step_, Purpose::direction, v); }
+  void reverse_direction(std::span<Real> v) const { stream_->direction(step_, Purpose::reverse_direction, v); }
+  Real uniform() const { return stream_->uniform(step_, Purpose::accept); }
+
+ private:
+  const StreamType* stream_;
+  std::uint64_t step_;
+};
+using StepRandom = BasicStepRandom<double>;
+
+/// Vectors a step needs besides the state, kept from step to step so that nothing is allocated.
+template <class Real>
+struct BasicWorkspace {
+  explicit BasicWorkspace(std::size_t dimension)
+      : noise(dimension), direction(dimension), reverse(dimension), move(dimension), pushed(dimension),
+        proposal(dimension), gradient(dimension) {}
+  std::vector<Real> noise, direction, reverse, move, pushed, proposal, gradient;
+};
+using Workspace = BasicWorkspace<double>;
+
+/// The paper's appendix B.1: the unit direction v carries 1/D of the gradient; scaling it by √D removes that bias.
+enum class BiasCorrection {
+  none,     ///< as in the algorithm boxes
+  coupled,  ///< drift and noise both with η√D (what the paper's experiments with networks and regressions use)
+  drift     ///< the drift alone: η²D/2, noise η
+};
+
+/// h: what the preconditioned kernels scale by. |curvature|, but at least κ·slope², since where the density is nearly
+/// linear along v the curvature says nothing of its width. A function of the place alone, the same forward and reverse,
+/// so the Metropolis ratio stays exact. κ = 0 is the paper's kernel.
+template <class Real>
+Real curvature_scale(const BasicJet<Real>& jet, double floor, simd::mask_t<Real>& floored) {
+  const Real curvature = simd::abs(jet.curvature);
+  const Real least = Real(floor) * jet.slope * jet.slope;
+  floored = floored | (curvature < least);
+  return simd::max(curvature, least);
+}
+
+/// position + Σ moves, the proposal.
+template <class Real>
+void add(std::span<const Real> position, Real factor, std::span<const Real> direction, std::span<Real> out) {
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = position[i] + factor * direction[i];
+}
+
+/// Accept w.proposal with probability min(1, exp(log_ratio)); a ratio that is not a number is a rejection.
+template <class Real>
+void metropolis(BasicState<Real>& state, BasicWorkspace<Real>& w, Real proposed_value, Real log_ratio,
+                const BasicStepRandom<Real>& random, BasicStepInfo<Real>& info) {
+  const auto possible = simd::is_finite(proposed_value) & (log_ratio == log_ratio);
+  const Real ratio = simd::select(possible, simd::min(log_ratio, Real(0)), Real(-INFINITY));
+  info.acceptance = simd::exp(ratio);
+  info.accepted = simd::log(random.uniform()) < ratio;
+  state.value = simd::select(info.accepted, proposed_value, state.value);
+  if constexpr (simd::is_batch_v<Real>) {
+    for (std::size_t i = 0; i < state.position.size(); ++i)
+      state.position[i] = simd::select(info.accepted, w.proposal[i], state.position[i]);
+  } else {
+    if (info.accepted) std::swap(state.position, w.proposal);
+  }
+}
+
+}  // namespace onward

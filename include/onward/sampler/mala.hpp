@@ -1,0 +1,47 @@
+#pragma once
+// MALA: θ* = θ + η²/2 ∇f + η z, the backpropagation baseline. The gradient at an accepted place is kept, so that a step
+// costs one gradient; as published it is computed anew at both ends.
+
+#include "onward/sampler/kernel.hpp"
+
+namespace onward {
+
+template <class Real>
+struct BasicMala {
+  Real step_size;
+  bool as_published = false;  ///< two gradients a step: the same draws at twice the price
+
+  template <class T>
+  BasicStepInfo<Real> step(BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
+                           const BasicStepRandom<Real>& random, BasicWorkspace<Real>& w) const {
+    BasicStepInfo<Real> info;
+    const std::size_t dimension = state.position.size();
+    if (as_published || state.gradient.size() != dimension) {
+      state.gradient.resize(dimension);
+      state.value = target.gradient(state.position, state.gradient);
+    }
+    const Real drift = step_size * step_size / Real(2);
+
+    // propose θ* = θ + η²/2 ∇f(θ) + η z, in the metric's units
+    random.noise(w.noise);
+    metric.pull(state.gradient, w.direction);
+    for (std::size_t i = 0; i < dimension; ++i) w.move[i] = drift * w.direction[i] + step_size * w.noise[i];
+    metric.push(w.move, w.pushed);
+    add<Real>(state.position, Real(1), w.pushed, w.proposal);
+
+    // the noise that would bring θ* back to θ
+    const Real proposed = target.gradient(w.proposal, w.gradient);
+    metric.pull(w.gradient, w.reverse);
+    for (std::size_t i = 0; i < dimension; ++i) w.reverse[i] = (w.move[i] + drift * w.reverse[i]) / step_size;
+
+    const Real log_forward = Real(-0.5) * simd::sum_of_squares<Real>(w.noise);
+    const Real log_reverse = Real(-0.5) * simd::sum_of_squares<Real>(w.reverse);
+    metropolis(state, w, proposed, proposed + log_reverse - (state.value + log_forward), random, info);
+    for (std::size_t i = 0; i < dimension; ++i)
+      state.gradient[i] = simd::select(info.accepted, w.gradient[i], state.gradient[i]);
+    return info;
+  }
+};
+using Mala = BasicMala<double>;
+
+}  // namespace onward

@@ -1,0 +1,28 @@
+#pragma once
+// Random-walk Metropolis: θ* = θ + η z. One value a step and no derivative: the baseline to beat.
+
+#include "onward/sampler/kernel.hpp"
+
+namespace onward {
+
+template <class Real>
+struct BasicRwm {
+  Real step_size;
+
+  template <class T>
+  BasicStepInfo<Real> step(BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
+                           const BasicStepRandom<Real>& random, BasicWorkspace<Real>& w) const {
+    BasicStepInfo<Real> info;
+    // propose θ* = θ + η z
+    random.noise(w.noise);
+    metric.push(w.noise, w.pushed);
+    add<Real>(state.position, step_size, w.pushed, w.proposal);
+    const Real proposed = target.jet(w.proposal, {}, Order::value).value;
+    // the proposal is symmetric: γ = f(θ*) - f(θ)
+    metropolis(state, w, proposed, proposed - state.value, random, info);
+    return info;
+  }
+};
+using Rwm = BasicRwm<double>;
+
+}  // namespace onward

@@ -1,0 +1,52 @@
+#pragma once
+// The kernels by name: what there is, what each needs, and one type that holds any of them.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "onward/sampler/fmala.hpp"
+#include "onward/sampler/line_fmala.hpp"
+#include "onward/sampler/mala.hpp"
+#include "onward/sampler/pc_fmala.hpp"
+#include "onward/sampler/pc_line_fmala.hpp"
+#include "onward/sampler/rwm.hpp"
+
+namespace onward {
+
+class AnyTarget;
+
+/// What is worth knowing of a sampler before choosing it.
+struct SamplerInfo {
+  std::string_view name;
+  std::string_view summary;
+  bool line;                 ///< one step moves along one direction: D steps make a sweep
+  bool needs_gradient;       ///< asks for full gradients, not jets
+  double target_acceptance;  ///< what warm-up steers the step size to; docs/decisions/acceptance.md has the figures
+};
+
+std::span<const SamplerInfo> samplers();
+const SamplerInfo& find_sampler(std::string_view name);  ///< throws UsageError that suggests the nearest name
+
+/// A kernel's settings, by name.
+struct KernelSettings {
+  std::string sampler = "pc-line-fmala";
+  double step_size = 1;
+  BiasCorrection bias_correction = BiasCorrection::none;
+  double curvature_floor = 0.1;  ///< κ of curvature_scale(); 0 is the paper's kernel
+  bool as_published = false;     ///< mala: two gradients a step
+};
+
+std::string_view to_string(BiasCorrection correction);
+BiasCorrection bias_correction_from_string(std::string_view name);
+
+/// Any kernel, with fixed settings.
+using Kernel = std::variant<Rwm, Mala, Fmala, LineFmala, PcFmala, PcLineFmala>;
+Kernel make_kernel(const KernelSettings& settings);
+
+/// One step of any kernel on any target.
+StepInfo step(const Kernel& kernel, State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
+              Workspace& workspace);
+
+}  // namespace onward

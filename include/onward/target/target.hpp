@@ -1,0 +1,133 @@
+#pragma once
+// What a model must offer to be sampled (the concept Target), and one type that holds any such model
+// (AnyTarget).
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onward/target/jet.hpp"
+
+namespace onward {
+
+/// The least a model offers: its size and its jet at theta along v. It need not be a gradient code, a tape or
+/// even differentiable by us: a tangent-linear simulator can be a Target.
+///
+/// It may also offer
+/// - `double gradient(theta, out)`, returning the value: baseline MALA needs it;
+/// - `std::vector<std::string> names()`: what the parameters are called in output, Stan style ("theta.1");
+/// - `void constrain(theta, out)`: from the space that is sampled to the parameters, out.size() ==
+/// names().size().
+///
+/// A target is copied once for each chain, so it may keep scratch memory, but must not share mutable state.
+template <class T>
+concept Target = std::copy_constructible<T> && requires(T& t, VectorView theta, VectorView v, Order order) {
+  { t.dimension() } -> std::convertible_to<std::size_t>;
+  { t.jet(theta, v, order) } -> std::same_as<Jet>;
+};
+
+template <class T>
+concept HasGradient = requires(T& t, VectorView theta, std::span<double> out) {
+  { t.gradient(theta, out) } -> std::convertible_to<double>;
+};
+template <class T>
+concept HasNames = requires(const T& t) {
+  { t.names() } -> std::convertible_to<std::vector<std::string>>;
+};
+template <class T>
+concept HasConstrain = requires(const T& t, VectorView theta, std::span<double> out) {
+  t.constrain(theta, out);
+};
+
+/// What a target was asked, and what went wrong on the way.
+struct Counts {
+  std::uint64_t jets = 0;       ///< evaluations of any order along a line, plain values included
+  std::uint64_t gradients = 0;  ///< full gradients
+  std::uint64_t nonfinite = 0;  ///< evaluations that were not finite or threw: each of them is a rejection
+  std::uint64_t threw = 0;      ///< those of them that threw
+  std::string first_message;    ///< what the first of those said
+
+  Counts& operator+=(const Counts& other);
+};
+
+/// Any target behind one type. Copying it copies the model, so that each chain has its own scratch memory and
+/// counts. A model that throws std::exception is a place without density (value -inf), counted;
+/// std::bad_alloc goes through.
+class AnyTarget {
+ public:
+  template <Target T>
+  requires(!std::same_as<std::remove_cvref_t<T>, AnyTarget>) AnyTarget(T target)
+      : model_(std::make_unique<Model<T>>(std::move(target))) {}  // NOLINT: any target is an AnyTarget
+
+  AnyTarget(const AnyTarget& other) : model_(other.model_->clone()), temperature_(other.temperature_) {}
+  AnyTarget(AnyTarget&&) noexcept = default;
+  AnyTarget& operator=(const AnyTarget& other) { return *this = AnyTarget(other); }
+  AnyTarget& operator=(AnyTarget&&) noexcept = default;
+  ~AnyTarget() = default;
+
+  std::size_t dimension() const { return model_->dimension(); }
+  Jet jet(VectorView theta, VectorView v, Order order);
+  double value(VectorView theta) { return jet(theta, {}, Order::value).value; }
+  bool has_gradient() const { return model_->has_gradient(); }
+  /// The value; the gradient goes to out. Throws UsageError if the model offers none.
+  double gradient(VectorView theta, std::span<double> out);
+
+  std::vector<std::string> names() const;
+  void constrain(VectorView theta, std::span<double> out) const;
+
+  /// Sample density^(1/T) instead of the density: value, slope, curvature and gradient are divided by T.
+  AnyTarget tempered(double temperature) const;
+  double temperature() const { return temperature_; }
+
+  const Counts& counts() const { return counts_; }
+  void reset_counts() { counts_ = {}; }
+
+ private:
+  struct Interface {
+    virtual ~Interface() = default;
+    virtual std::unique_ptr<Interface> clone() const = 0;
+    virtual std::size_t dimension() const = 0;
+    virtual Jet jet(VectorView theta, VectorView v, Order order) = 0;
+    virtual bool has_gradient() const = 0;
+    virtual double gradient(VectorView theta, std::span<double> out) = 0;
+    virtual std::vector<std::string> names() const = 0;  // empty: none given
+    virtual bool has_constrain() const = 0;
+    virtual void constrain(VectorView theta, std::span<double> out) const = 0;
+  };
+
+  template <class T>
+  struct Model final : Interface {
+    explicit Model(T t) : target(std::move(t)) {}
+    std::unique_ptr<Interface> clone() const override { return std::make_unique<Model>(target); }
+    std::size_t dimension() const override { return target.dimension(); }
+    Jet jet(VectorView theta, VectorView v, Order order) override { return target.jet(theta, v, order); }
+    bool has_gradient() const override { return HasGradient<T>; }
+    double gradient([[maybe_unused]] VectorView theta, [[maybe_unused]] std::span<double> out) override {
+      if constexpr (HasGradient<T>)
+        return target.gradient(theta, out);
+      else
+        return 0;
+    }
+    std::vector<std::string> names() const override {
+      if constexpr (HasNames<T>)
+        return target.names();
+      else
+        return {};
+    }
+    bool has_constrain() const override { return HasConstrain<T>; }
+    void constrain([[maybe_unused]] VectorView theta, [[maybe_unused]] std::span<double> out) const override {
+      if constexpr (HasConstrain<T>) target.constrain(theta, out);
+    }
+    T target;
+  };
+
+  std::unique_ptr<Interface> model_;
+  double temperature_ = 1;
+  Counts counts_;
+};
+
+}  // namespace onward

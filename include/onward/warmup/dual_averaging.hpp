@@ -1,0 +1,38 @@
+#pragma once
+// Steers the step size to a wanted acceptance by Nesterov's dual averaging (Hoffman and Gelman 2014, section 3.2).
+
+#include <cmath>
+
+namespace onward {
+
+class DualAveraging {
+ public:
+  DualAveraging(double target_acceptance, double step_size) : target_(target_acceptance) { restart(step_size); }
+
+  /// Begins anew around a step size, as after a change of metric. The first trials aim ten times above it.
+  void restart(double step_size) {
+    centre_ = std::log(10 * step_size);
+    log_step_ = std::log(step_size);
+    log_average_ = log_step_;
+    error_ = 0;
+    count_ = 0;
+  }
+
+  void update(double acceptance) {
+    constexpr double shrink = 0.05, stabilise = 10, decay = 0.75;
+    count_ += 1;
+    const double weight = 1 / (count_ + stabilise);
+    error_ = (1 - weight) * error_ + weight * (target_ - acceptance);
+    log_step_ = centre_ - std::sqrt(count_) / shrink * error_;
+    const double share = std::pow(count_, -decay);
+    log_average_ = share * log_step_ + (1 - share) * log_average_;
+  }
+
+  double current() const { return std::exp(log_step_); }   ///< to try next
+  double average() const { return std::exp(log_average_); }  ///< to keep
+
+ private:
+  double target_, centre_{}, log_step_{}, log_average_{}, error_{}, count_{};
+};
+
+}  // namespace onward

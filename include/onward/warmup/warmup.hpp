@@ -1,0 +1,61 @@
+#pragma once
+// Warm-up: finds a step size and a metric while the chain travels to where the mass is, then freezes into a kernel with
+// fixed settings. The two are different types, so that nothing can adapt while draws are kept.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "onward/sampler/samplers.hpp"
+#include "onward/target/target.hpp"
+#include "onward/warmup/covariance.hpp"
+#include "onward/warmup/dual_averaging.hpp"
+#include "onward/warmup/windows.hpp"
+
+namespace onward {
+
+struct WarmUpSettings {
+  KernelSettings kernel;          ///< its step size is where the search begins, or stays if that is switched off
+  bool adapt_step_size = true;
+  double target_acceptance = 0;   ///< 0: the sampler's own
+  MetricKind metric = MetricKind::diag;
+  std::size_t steps = 1000;
+  std::size_t sweep = 1;          ///< steps that make a sweep: D for line kernels
+};
+
+/// What sampling uses: nothing in here changes any more.
+struct FrozenKernel {
+  KernelSettings settings;
+  Metric metric;
+  Kernel kernel;
+};
+
+class WarmUp {
+ public:
+  WarmUp(const WarmUpSettings& settings, std::size_t dimension);
+
+  /// Doubles or halves the step size until the acceptance of trial steps from this state crosses the target.
+  /// The state is left as it is.
+  void search_step_size(const State& state, AnyTarget& target, const Stream& stream, Workspace& workspace);
+
+  /// One adaptive step; `number` counts from 1.
+  StepInfo step(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number, Workspace& workspace);
+
+  FrozenKernel freeze() const;
+
+ private:
+  void set_step_size(double step_size);
+
+  WarmUpSettings settings_;
+  Metric metric_;
+  Kernel kernel_;
+  DualAveraging averaging_;
+  CovarianceLearner learner_;
+  WarmUpWindows windows_;
+  double target_acceptance_;
+  std::uint64_t searches_ = 0;
+};
+
+/// Throws UsageError, with the sizes and the remedy, where a dense metric of that dimension cannot fit.
+void check_dense_metric(std::size_t dimension, std::size_t chains);
+
+}  // namespace onward

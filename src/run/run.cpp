@@ -1,0 +1,310 @@
+#include "onward/run/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "onward/diagnostics/summary.hpp"
+#include "onward/error.hpp"
+#include "onward/warmup/warmup.hpp"
+
+namespace onward {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// What a chain's thread tells the thread that shows progress.
+struct ChainProgress {
+  std::atomic<std::uint64_t> steps{0};
+  std::atomic<double> acceptance_sum{0};
+  enum Phase { waiting, warming, sampling, done };
+  std::atomic<Phase> phase{waiting};
+};
+
+/// Finds where a chain begins, and leaves the state's value set. Random starts are tried again; other ones are not.
+State find_start(const RunSettings& settings, AnyTarget& target, const Stream& stream, std::size_t chain) {
+  constexpr std::uint64_t tries = 100;
+  const std::size_t dimension = target.dimension();
+  State state;
+  state.position.resize(dimension);
+  const std::uint64_t attempts = settings.start.kind == Start::Kind::random ? tries : 1;
+  for (std::uint64_t attempt = 0; attempt < attempts; ++attempt) {
+    switch (settings.start.kind) {
+      case Start::Kind::zeros: std::fill(state.position.begin(), state.position.end(), 0.0); break;
+      case Start::Kind::given: state.position = settings.start.position; break;
+      case Start::Kind::random:
+        stream.normals(attempt, Purpose::start, state.position);
+        for (double& x : state.position) x *= settings.start.scale;
+        break;
+    }
+    // The full jet along some direction must exist, or the first step would fail for good.
+    std::vector<double> direction(dimension);
+    stream.direction(attempt, Purpose::direction, direction);
+    const Jet jet = target.jet(state.position, direction, Order::curvature);
+    if (std::isfinite(jet.value)) {
+      state.value = jet.value;
+      return state;
+    }
+  }
+  const Counts& counts = target.counts();
+  const std::string why = counts.threw > 0
+                              ? fmt::format("the model threw: {}", counts.first_message)
+                              : std::string("the log density, its slope or its curvature is not finite there");
+  const std::string where = settings.start.kind == Start::Kind::zeros   ? "at zero"
+                            : settings.start.kind == Start::Kind::given ? "at the start that was given"
+                                                                        : fmt::format("at {} random places of scale {}",
+                                                                                      tries, settings.start.scale);
+  throw Error(fmt::format(
+      "chain {} cannot start: {}, {}. Give a place with density by --init FILE, or random starts of another scale by "
+      "--init random:SCALE; `onward evaluate` shows the density at a place",
+      chain + 1, where, why));
+}
+
+class ChainRunner {
+ public:
+  ChainRunner(const AnyTarget& target, const RunSettings& settings, const Hooks& hooks, std::size_t chain,
+              const std::atomic<bool>& stop, ChainProgress& progress, ChainRecord& record)
+      : target_(target), settings_(settings), hooks_(hooks), chain_(chain), stop_(stop), progress_(progress),
+        record_(record) {}
+
+  void run() {
+    const auto begin = Clock::now();
+    progress_.phase = ChainProgress::warming;
+    const Stream stream(*settings_.seed, static_cast<std::uint32_t>(chain_));
+    Workspace workspace(target_.dimension());
+    State state = find_start(settings_, target_, stream, chain_);
+
+    WarmUp warmup(warmup_settings(), target_.dimension());
+    warmup.search_step_size(state, target_, stream, workspace);
+    std::uint64_t number = 0;
+    while (number < *settings_.warmup && !stop_.load(std::memory_order_relaxed)) {
+      const StepInfo info = warmup.step(state, target_, stream, ++number, workspace);
+      count(info);
+    }
+    const FrozenKernel frozen = warmup.freeze();
+    record_.step_size = frozen.settings.step_size;
+    record_.warmup_seconds = seconds_since(begin);
+    if (hooks_.listener) hooks_.listener->warmed_up(chain_, frozen.settings.step_size, frozen.metric);
+
+    if (number == *settings_.warmup) {
+      progress_.phase = ChainProgress::sampling;
+      sample(frozen, state, stream, number, workspace);
+    }
+    if (hooks_.listener) hooks_.listener->finished(chain_);
+    record_.counts = target_.counts();
+    record_.sampling_seconds = seconds_since(begin) - record_.warmup_seconds;
+    progress_.phase = ChainProgress::done;
+  }
+
+ private:
+  WarmUpSettings warmup_settings() const {
+    WarmUpSettings w;
+    w.kernel.sampler = settings_.sampler;
+    w.kernel.step_size = settings_.step_size.value_or(1.0);
+    w.kernel.bias_correction = settings_.bias_correction;
+    w.kernel.curvature_floor = settings_.curvature_floor;
+    w.kernel.as_published = settings_.as_published;
+    w.adapt_step_size = !settings_.step_size;
+    w.target_acceptance = *settings_.target_acceptance;
+    w.metric = *settings_.metric;
+    w.steps = *settings_.warmup;
+    w.sweep = sweep_steps(settings_.sampler, target_.dimension());
+    return w;
+  }
+
+  void sample(const FrozenKernel& frozen, State& state, const Stream& stream, std::uint64_t number,
+              Workspace& workspace) {
+    std::vector<double> parameters(target_.names().size());
+    if (hooks_.keep_draws) {
+      record_.values.reserve(settings_.draws * parameters.size());
+      record_.log_density.reserve(settings_.draws);
+    }
+    const std::size_t thin = *settings_.thin;
+    double total_acceptance = 0;
+    while (record_.draws < settings_.draws) {
+      double acceptance = 0;
+      for (std::size_t k = 0; k < thin; ++k) {
+        if (stop_.load(std::memory_order_relaxed)) {
+          finish(total_acceptance);
+          return;
+        }
+        const StepInfo info =
+            step(frozen.kernel, state, target_, frozen.metric, StepRandom(stream, ++number), workspace);
+        count(info);
+        acceptance += info.acceptance;
+        record_.floored += info.floored ? 1 : 0;
+        ++record_.sampling_steps;
+      }
+      total_acceptance += acceptance;
+      target_.constrain(state.position, parameters);
+      if (hooks_.keep_draws) {
+        record_.values.insert(record_.values.end(), parameters.begin(), parameters.end());
+        record_.log_density.push_back(state.value);
+      }
+      if (hooks_.listener)
+        hooks_.listener->drawn(
+            chain_, {state.value, acceptance / static_cast<double>(thin), frozen.settings.step_size, parameters});
+      ++record_.draws;
+    }
+    finish(total_acceptance);
+  }
+
+  void finish(double total_acceptance) {
+    const auto steps = static_cast<double>(record_.draws * *settings_.thin);
+    record_.acceptance = steps > 0 ? total_acceptance / steps : 0;
+  }
+
+  void count(const StepInfo& info) {
+    progress_.steps.fetch_add(1, std::memory_order_relaxed);
+    // Only this thread writes the sum.
+    progress_.acceptance_sum.store(progress_.acceptance_sum.load(std::memory_order_relaxed) + info.acceptance,
+                                   std::memory_order_relaxed);
+  }
+
+  AnyTarget target_;
+  const RunSettings& settings_;
+  const Hooks& hooks_;
+  std::size_t chain_;
+  const std::atomic<bool>& stop_;
+  ChainProgress& progress_;
+  ChainRecord& record_;
+};
+
+Progress report(const std::vector<ChainProgress>& chains, const RunSettings& settings, double seconds) {
+  Progress p;
+  p.steps_total = settings.chains * (*settings.warmup + settings.draws * *settings.thin);
+  double acceptance = 0;
+  for (const auto& chain : chains) {
+    p.steps_done += chain.steps.load(std::memory_order_relaxed);
+    acceptance += chain.acceptance_sum.load(std::memory_order_relaxed);
+    const auto phase = chain.phase.load();
+    p.chains_warming += phase == ChainProgress::warming ? 1 : 0;
+    p.chains_sampling += phase == ChainProgress::sampling ? 1 : 0;
+    p.chains_done += phase == ChainProgress::done ? 1 : 0;
+  }
+  p.seconds = seconds;
+  if (p.steps_done > 0) {
+    const auto done = static_cast<double>(p.steps_done);
+    p.acceptance = acceptance / done;
+    p.steps_per_second = seconds > 0 ? done / seconds : 0;
+    p.seconds_left = seconds * static_cast<double>(p.steps_total - p.steps_done) / done;
+  }
+  return p;
+}
+
+}  // namespace
+
+Run sample(const AnyTarget& target, const RunSettings& requested, const Hooks& hooks) {
+  Run run;
+  run.dimension = target.dimension();
+  run.settings = resolve(requested, run.dimension);
+  run.names = target.names();
+  if (find_sampler(run.settings.sampler).needs_gradient && !target.has_gradient())
+    throw UsageError(fmt::format("sampler {} needs a gradient, which this model does not offer; try pc-line-fmala",
+                                 run.settings.sampler));
+  const RunSettings& settings = run.settings;
+  const AnyTarget sampled = settings.temperature == 1 ? target : target.tempered(settings.temperature);
+  run.chains.resize(settings.chains);
+
+  std::vector<ChainProgress> progress(settings.chains);
+  std::atomic<bool> stop{false};
+  std::atomic<std::size_t> next_chain{0};
+  std::mutex mutex;
+  std::condition_variable finished;
+  std::size_t running = settings.threads;
+  std::exception_ptr problem;
+
+  const auto work = [&] {
+    for (std::size_t chain = next_chain++; chain < settings.chains; chain = next_chain++) {
+      try {
+        ChainRunner(sampled, settings, hooks, chain, stop, progress[chain], run.chains[chain]).run();
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!problem) problem = std::current_exception();
+        stop = true;
+      }
+    }
+    const std::lock_guard lock(mutex);
+    --running;
+    finished.notify_one();
+  };
+
+  const auto begin = Clock::now();
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < settings.threads; ++t) threads.emplace_back(work);
+  {
+    std::unique_lock lock(mutex);
+    while (!finished.wait_for(lock, std::chrono::milliseconds(50), [&] { return running == 0; })) {
+      lock.unlock();
+      const double seconds = seconds_since(begin);
+      if (hooks.stop && hooks.stop->load()) {
+        if (!stop.exchange(true)) run.ending = Ending::interrupted;
+      } else if (settings.max_seconds > 0 && seconds >= settings.max_seconds) {
+        if (!stop.exchange(true)) run.ending = Ending::time_limit;
+      }
+      if (hooks.progress) hooks.progress(report(progress, settings, seconds));
+      lock.lock();
+    }
+  }
+  for (auto& thread : threads) thread.join();
+  if (problem) std::rethrow_exception(problem);
+
+  const double seconds = seconds_since(begin);
+  double warmup = 0, sampling = 0;
+  bool complete = true;
+  for (const auto& chain : run.chains) {
+    warmup += chain.warmup_seconds;
+    sampling += chain.sampling_seconds;
+    complete = complete && chain.draws == settings.draws;
+  }
+  if (complete) run.ending = Ending::complete;
+  run.warmup_seconds = warmup + sampling > 0 ? seconds * warmup / (warmup + sampling) : 0;
+  run.sampling_seconds = seconds - run.warmup_seconds;
+  if (hooks.progress) hooks.progress(report(progress, settings, seconds));
+  return run;
+}
+
+std::size_t Run::draws() const {
+  std::size_t least = chains.empty() ? 0 : chains.front().draws;
+  for (const auto& chain : chains) least = std::min(least, chain.draws);
+  return least;
+}
+
+Counts Run::counts() const {
+  Counts sum;
+  for (const auto& chain : chains) sum += chain.counts;
+  return sum;
+}
+
+Chains Run::parameter(std::size_t index) const {
+  Chains result(chains.size());
+  for (std::size_t c = 0; c < chains.size(); ++c) {
+    result[c].resize(chains[c].draws);
+    for (std::size_t d = 0; d < chains[c].draws; ++d) result[c][d] = chains[c].values[d * names.size() + index];
+  }
+  return result;
+}
+
+std::vector<ParameterSummary> Run::summary() const {
+  std::vector<ParameterSummary> rows;
+  rows.reserve(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) rows.push_back(summarise(names[i], parameter(i)));
+  return rows;
+}
+
+std::string Run::summary_table() const { return onward::summary_table(summary()); }
+
+double Run::steps_per_second() const {
+  std::uint64_t steps = 0;
+  for (const auto& chain : chains) steps += chain.sampling_steps;
+  return sampling_seconds > 0 ? static_cast<double>(steps) / sampling_seconds : 0;
+}
+
+}  // namespace onward

@@ -1,0 +1,80 @@
+#include "onward/run/settings.hpp"
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "onward/error.hpp"
+#include "onward/sampler/samplers.hpp"
+#include "onward/warmup/warmup.hpp"
+
+namespace onward {
+namespace {
+
+void require_positive(const char* what, std::size_t value) {
+  if (value == 0) throw UsageError(fmt::format("{} 0 makes no sense: give 1 or more", what));
+}
+
+void require_positive_number(const char* what, double value, const char* remedy) {
+  if (!(value > 0) || !std::isfinite(value))
+    throw UsageError(fmt::format("{} {} is not usable: it must be a positive number{}", what, value, remedy));
+}
+
+}  // namespace
+
+std::size_t sweep_steps(const std::string& sampler, std::size_t dimension) {
+  return find_sampler(sampler).line ? dimension : 1;
+}
+
+RunSettings resolve(RunSettings s, std::size_t dimension) {
+  require_positive("dimension", dimension);
+  const SamplerInfo& sampler = find_sampler(s.sampler);
+  require_positive("chains", s.chains);
+  require_positive("draws", s.draws);
+  if (s.thin) require_positive("thin", *s.thin);
+  if (s.step_size) require_positive_number("step size", *s.step_size, "; leave it out and warm-up finds one");
+  require_positive_number("temperature", s.temperature, " (1 samples the density itself)");
+  if (!(s.curvature_floor >= 0) || !std::isfinite(s.curvature_floor))
+    throw UsageError(fmt::format("curvature floor {} is not usable: it must be 0 (none) or a positive number",
+                                 s.curvature_floor));
+  if (!(s.max_seconds >= 0))
+    throw UsageError(fmt::format("max seconds {} is not usable: it must be a positive number", s.max_seconds));
+  if (s.target_acceptance && !(*s.target_acceptance > 0 && *s.target_acceptance < 1))
+    throw UsageError(
+        fmt::format("target acceptance {} is not usable: it must lie between 0 and 1", *s.target_acceptance));
+  if (s.start.kind == Start::Kind::random && !(s.start.scale >= 0 && std::isfinite(s.start.scale)))
+    throw UsageError(fmt::format("start scale {} is not usable: it must be 0 or a positive number", s.start.scale));
+  if (s.start.kind == Start::Kind::given) {
+    if (s.start.position.size() != dimension)
+      throw UsageError(fmt::format("the start has {} entries, but the model has {} parameters to sample",
+                                   s.start.position.size(), dimension));
+    for (std::size_t i = 0; i < dimension; ++i)
+      if (!std::isfinite(s.start.position[i]))
+        throw UsageError(
+            fmt::format("entry {} of the start is {}: every entry must be a number", i + 1, s.start.position[i]));
+  }
+
+  const std::size_t sweep = sweep_steps(s.sampler, dimension);
+  if (!s.thin) s.thin = sweep;
+  if (!s.warmup) s.warmup = 1000 * sweep;
+  // Step numbers share a 48-bit counter with the step-size search.
+  const double steps = static_cast<double>(*s.warmup) + static_cast<double>(s.draws) * static_cast<double>(*s.thin);
+  if (steps > std::ldexp(1.0, 45))
+    throw UsageError(fmt::format("{:.3g} steps a chain are more than a run can count: fewer draws or less thinning",
+                                 steps));
+  if (!s.metric) s.metric = s.step_size ? MetricKind::none : MetricKind::diag;
+  if (*s.metric == MetricKind::dense) check_dense_metric(dimension, s.chains);
+  if (!s.target_acceptance) s.target_acceptance = sampler.target_acceptance;
+  if (!s.seed) {
+    std::random_device device;
+    s.seed = device() & 0x7fffffffU;  // short enough to be typed again
+  }
+  if (s.threads == 0) s.threads = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  s.threads = std::min(s.threads, s.chains);
+  return s;
+}
+
+}  // namespace onward

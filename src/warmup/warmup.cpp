@@ -1,0 +1,105 @@
+#include "onward/warmup/warmup.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "onward/error.hpp"
+
+namespace onward {
+namespace {
+
+// Trial steps of the search read the chain's stream far beyond any step that a run will reach.
+constexpr std::uint64_t search_steps_begin = std::uint64_t{1} << 46;
+constexpr int trials = 8;
+constexpr int doublings = 60;
+
+}  // namespace
+
+WarmUp::WarmUp(const WarmUpSettings& settings, std::size_t dimension)
+    : settings_(settings),
+      kernel_(make_kernel(settings.kernel)),
+      averaging_(settings.target_acceptance, settings.kernel.step_size),
+      learner_(settings.metric, dimension),
+      windows_(settings.steps / settings.sweep),
+      target_acceptance_(settings.target_acceptance) {
+  if (target_acceptance_ <= 0) target_acceptance_ = find_sampler(settings.kernel.sampler).target_acceptance;
+  averaging_ = DualAveraging(target_acceptance_, settings.kernel.step_size);
+}
+
+void WarmUp::set_step_size(double step_size) {
+  settings_.kernel.step_size = std::clamp(step_size, 1e-300, 1e300);
+  kernel_ = make_kernel(settings_.kernel);
+}
+
+void WarmUp::search_step_size(const State& state, AnyTarget& target, const Stream& stream, Workspace& workspace) {
+  if (!settings_.adapt_step_size) return;
+  const auto acceptance = [&](int round) {
+    double sum = 0;
+    for (int trial = 0; trial < trials; ++trial) {
+      State copy = state;
+      const std::uint64_t number = search_steps_begin + (searches_ << 16) +
+                                   static_cast<std::uint64_t>(round * trials + trial);
+      sum += onward::step(kernel_, copy, target, metric_, StepRandom(stream, number), workspace).acceptance;
+    }
+    return sum / trials;
+  };
+  const bool grow = acceptance(0) > target_acceptance_;
+  for (int round = 1; round <= doublings; ++round) {
+    const double before = settings_.kernel.step_size;
+    set_step_size(grow ? 2 * before : before / 2);
+    if ((acceptance(round) > target_acceptance_) != grow) {
+      if (grow) set_step_size(before);
+      break;
+    }
+  }
+  ++searches_;
+  averaging_.restart(settings_.kernel.step_size);
+}
+
+StepInfo WarmUp::step(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number,
+                      Workspace& workspace) {
+  const StepInfo info = onward::step(kernel_, state, target, metric_, StepRandom(stream, number), workspace);
+  if (settings_.adapt_step_size) {
+    averaging_.update(info.acceptance);
+    set_step_size(averaging_.current());
+  }
+  if (settings_.metric == MetricKind::none || number % settings_.sweep != 0) return info;
+
+  const auto sweep = static_cast<std::size_t>(number / settings_.sweep);
+  if (windows_.learns(sweep)) learner_.add(state.position);
+  if (windows_.ends(sweep)) {
+    metric_ = learner_.metric();
+    learner_.clear();
+    if (settings_.adapt_step_size) set_step_size(averaging_.average());
+    search_step_size(state, target, stream, workspace);
+  }
+  return info;
+}
+
+FrozenKernel WarmUp::freeze() const {
+  FrozenKernel frozen{settings_.kernel, metric_, kernel_};
+  if (settings_.adapt_step_size) {
+    frozen.settings.step_size = averaging_.average();
+    frozen.kernel = make_kernel(frozen.settings);
+  }
+  return frozen;
+}
+
+void check_dense_metric(std::size_t dimension, std::size_t chains) {
+  const auto d = static_cast<double>(dimension);
+  // The learner's products, a copy while it is factorised, and the factor.
+  const double bytes = 3 * 8 * d * d * static_cast<double>(chains);
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  if (bytes > memory / 2)
+    throw UsageError(
+        fmt::format("a dense metric for {} parameters and {} chains would take {:.1f} GB of this machine's {:.1f} GB; "
+                    "use --metric diag, or fewer chains",
+                    dimension, chains, bytes / 1e9, memory / 1e9));
+}
+
+}  // namespace onward
