@@ -4,13 +4,14 @@
 #include <cstddef>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace onward {
 
 class RunFolder {
  public:
-  /// Makes the folder, with its parents. An existing non-empty one is an Error unless `force`; with it the
+  /// Makes the folder, with its parents. An existing one is an Error unless `force`; with it the
   /// files that runs make are removed (run.json, summary.json, chain-N.csv, draws.nc, checkpoint, *.png,
   /// *.svg) and everything else stays.
   static RunFolder create(const std::filesystem::path& directory, bool force = false);
