@@ -63,9 +63,11 @@ struct Moments {
 
 Moments moments(std::span<const double> values) {
   const auto n = static_cast<double>(values.size());
+  // Summed from the first value on: equal values then have exactly themselves as mean, and variance 0.
+  const double origin = !values.empty() && std::isfinite(values[0]) ? values[0] : 0.0;
   double sum = 0;
-  for (double x : values) sum += x;
-  const double mean = sum / n;
+  for (double x : values) sum += x - origin;
+  const double mean = origin + sum / n;
   double squares = 0;
   for (double x : values) squares += (x - mean) * (x - mean);
   return {mean, squares / (n - 1)};
