@@ -1,0 +1,46 @@
+#pragma once
+// Value: a number without derivatives that uses the same functions as the jets, and so has the same value
+// bits.
+
+#include "onward/ad/arithmetic.hpp"
+#include "onward/ad/chain.hpp"
+
+namespace onward {
+
+/// Order 0: a value. Evaluating a callable with Value<double> gives the bits that Dual and Jet2 carry as
+/// values; plain double would take the standard library's functions instead.
+template <class T>
+struct Value {
+  using Scalar = T;
+  T value{};
+
+  constexpr Value() = default;
+  template <ConstantFor<Value> C>
+  constexpr Value(const C& c) : value(ad::constant<T>(c)) {}
+
+  constexpr Value operator-() const { return {simd::neg(value)}; }
+  constexpr Value& operator+=(const Value& b) { return value += b.value, *this; }
+  constexpr Value& operator-=(const Value& b) { return value -= b.value, *this; }
+  constexpr Value& operator*=(const Value& b) { return value *= b.value, *this; }
+  constexpr Value& operator/=(const Value& b) { return value /= b.value, *this; }
+
+  friend constexpr Value divide(const T& c, const Value& a) { return {c / a.value}; }
+  friend constexpr Value select(const auto& mask, const Value& a, const Value& b) {
+    return {ad::pick(mask, a.value, b.value)};
+  }
+  friend std::ostream& operator<<(std::ostream& out, const Value& x) { return out << x.value; }
+};
+
+namespace ad {
+
+template <class Rule, class T>
+constexpr Value<T> chain(const Rule& rule, const Value<T>& x) {
+  return {rule.template at<0>(x.value).value};
+}
+template <class Rule, class T>
+constexpr Value<T> chain(const Rule& rule, const Value<T>& a, const Value<T>& b) {
+  return {rule.template at<0>(a.value, b.value).value};
+}
+
+}  // namespace ad
+}  // namespace onward
