@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace onward {
@@ -29,17 +30,24 @@ struct NpyArray {
 
   /// NumPy's word for T.
   template <class T>
-  static const char* dtype_of();
+  static std::string dtype_of() {
+    static_assert(std::is_arithmetic_v<T>);
+    const char kind = std::is_same_v<T, bool>       ? 'b'
+                      : std::is_floating_point_v<T> ? 'f'
+                      : std::is_signed_v<T>         ? 'i'
+                                                    : 'u';
+    return {sizeof(T) == 1 ? '|' : '<', kind, static_cast<char>('0' + sizeof(T))};
+  }
 
  private:
-  void require_dtype(const char* wanted) const;
+  void require_dtype(const std::string& wanted) const;
 };
 
 /// Reads a .npy file, header versions 1 to 3. Throws Error if the header and the data do not agree.
 NpyArray read_npy(const std::filesystem::path& path);
 void write_npy(const std::filesystem::path& path, const NpyArray& array);
 
-/// Reads a vector of finite numbers: .npy by its name (1-D, or 2-D with one row or column), else a JSON
+/// Reads a vector of finite numbers: .npy (1-D, or 2-D with one row or column), else a JSON
 /// array. Throws Error naming the index of an entry that is NaN or infinite. The caller checks the length.
 std::vector<double> read_vector(const std::filesystem::path& path);
 
