@@ -115,19 +115,40 @@ inline __m512 fused(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b,
 #endif
 #endif
 
+// What xsimd does for a register, apart from AVX-512: there GCC 12 warns of an uninitialised value inside its
+// own header unless the zero-masked form (with a full mask, hence the same instruction) is named.
+template <class T>
+struct BatchOps {
+  static T sqrt(const T& x) { return xsimd::sqrt(x); }
+  static T floor(const T& x) { return xsimd::floor(x); }
+  static T ceil(const T& x) { return xsimd::ceil(x); }
+  static T nearest(const T& x) { return xsimd::nearbyint(x); }
+  static T min(const T& a, const T& b) { return xsimd::min(a, b); }
+  static T max(const T& a, const T& b) { return xsimd::max(a, b); }
+};
+
 #if defined(__AVX512F__)
-// The zero-masked forms with a full mask: the plain ones make GCC 12 warn of an uninitialised value of its
-// own.
-inline __m512d square_root(__m512d x) { return _mm512_maskz_sqrt_pd(0xff, x); }
-inline __m512 square_root(__m512 x) { return _mm512_maskz_sqrt_ps(0xffff, x); }
-template <int mode>
-inline __m512d rounded(__m512d x) {
-  return _mm512_maskz_roundscale_pd(0xff, x, mode);
-}
-template <int mode>
-inline __m512 rounded(__m512 x) {
-  return _mm512_maskz_roundscale_ps(0xffff, x, mode);
-}
+template <>
+struct BatchOps<Batch<double>> {
+  using T = Batch<double>;
+  static T sqrt(const T& x) { return _mm512_maskz_sqrt_pd(0xff, x); }
+  static T floor(const T& x) { return _mm512_maskz_roundscale_pd(0xff, x, _MM_FROUND_TO_NEG_INF); }
+  static T ceil(const T& x) { return _mm512_maskz_roundscale_pd(0xff, x, _MM_FROUND_TO_POS_INF); }
+  static T nearest(const T& x) { return _mm512_maskz_roundscale_pd(0xff, x, _MM_FROUND_TO_NEAREST_INT); }
+  static T min(const T& a, const T& b) { return _mm512_maskz_min_pd(0xff, a, b); }
+  static T max(const T& a, const T& b) { return _mm512_maskz_max_pd(0xff, a, b); }
+};
+
+template <>
+struct BatchOps<Batch<float>> {
+  using T = Batch<float>;
+  static T sqrt(const T& x) { return _mm512_maskz_sqrt_ps(0xffff, x); }
+  static T floor(const T& x) { return _mm512_maskz_roundscale_ps(0xffff, x, _MM_FROUND_TO_NEG_INF); }
+  static T ceil(const T& x) { return _mm512_maskz_roundscale_ps(0xffff, x, _MM_FROUND_TO_POS_INF); }
+  static T nearest(const T& x) { return _mm512_maskz_roundscale_ps(0xffff, x, _MM_FROUND_TO_NEAREST_INT); }
+  static T min(const T& a, const T& b) { return _mm512_maskz_min_ps(0xffff, a, b); }
+  static T max(const T& a, const T& b) { return _mm512_maskz_max_ps(0xffff, a, b); }
+};
 #endif
 
 // Shifts of the integers of a register by a constant; xsimd's own draw the same warning.
@@ -155,9 +176,6 @@ inline B shift_right(const B& x) {
     return x >> count;
   }
 }
-
-template <class T>
-inline constexpr bool is_avx512_v = is_batch_v<T> && sizeof(T) == 64;
 
 template <Real T>
 struct BitsOf;
@@ -296,22 +314,26 @@ inline mask_t<T> is_finite(const T& x) {
 /// a where a < b, else b: b also if one is NaN or both are zero.
 template <Real T>
 inline T min(const T& a, const T& b) {
-  return simd::select(a < b, a, b);
+  if constexpr (is_batch_v<T>)
+    return detail::BatchOps<T>::min(a, b);
+  else
+    return a < b ? a : b;
 }
 
 /// a where a > b, else b: b also if one is NaN or both are zero.
 template <Real T>
 inline T max(const T& a, const T& b) {
-  return simd::select(a > b, a, b);
+  if constexpr (is_batch_v<T>)
+    return detail::BatchOps<T>::max(a, b);
+  else
+    return a > b ? a : b;
 }
 
 /// The square root, correctly rounded.
 template <Real T>
 inline T sqrt(const T& x) {
-  if constexpr (detail::is_avx512_v<T>)
-    return T(detail::square_root(static_cast<typename T::register_type>(x)));
-  else if constexpr (is_batch_v<T>)
-    return xsimd::sqrt(x);
+  if constexpr (is_batch_v<T>)
+    return detail::BatchOps<T>::sqrt(x);
   else
     return std::sqrt(x);
 }
@@ -319,11 +341,8 @@ inline T sqrt(const T& x) {
 /// The largest whole number not above x.
 template <Real T>
 inline T floor(const T& x) {
-  if constexpr (detail::is_avx512_v<T>)
-    return T(detail::rounded<_MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC>(
-        static_cast<typename T::register_type>(x)));
-  else if constexpr (is_batch_v<T>)
-    return xsimd::floor(x);
+  if constexpr (is_batch_v<T>)
+    return detail::BatchOps<T>::floor(x);
   else
     return std::floor(x);
 }
@@ -331,11 +350,8 @@ inline T floor(const T& x) {
 /// The smallest whole number not below x.
 template <Real T>
 inline T ceil(const T& x) {
-  if constexpr (detail::is_avx512_v<T>)
-    return T(detail::rounded<_MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC>(
-        static_cast<typename T::register_type>(x)));
-  else if constexpr (is_batch_v<T>)
-    return xsimd::ceil(x);
+  if constexpr (is_batch_v<T>)
+    return detail::BatchOps<T>::ceil(x);
   else
     return std::ceil(x);
 }
@@ -343,11 +359,8 @@ inline T ceil(const T& x) {
 /// The nearest whole number, ties to the even one.
 template <Real T>
 inline T round_to_even(const T& x) {
-  if constexpr (detail::is_avx512_v<T>)
-    return T(detail::rounded<_MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC>(
-        static_cast<typename T::register_type>(x)));
-  else if constexpr (is_batch_v<T>)
-    return xsimd::nearbyint(x);
+  if constexpr (is_batch_v<T>)
+    return detail::BatchOps<T>::nearest(x);
   else
     return std::nearbyint(x);
 }

@@ -144,6 +144,13 @@ inline T scale(const T& x, const T& n) {
 #endif
 }
 
+/// A whole number near x * factor, for products well below whole.
+template <Real T>
+inline T nearest_whole(const T& x, scalar_t<T> factor) {
+  using K = ConstantsOf<T>;
+  return simd::mul_add(x, T(factor), T(K::whole_signed)) - T(K::whole_signed);  // quicker than rounding
+}
+
 /// The rounding error of a + b = sum, exactly.
 template <Real T>
 inline T sum_error(const T& a, const T& b, const T& sum) {
@@ -154,8 +161,7 @@ inline T sum_error(const T& a, const T& b, const T& sum) {
 /// x clamped to [low, high]; NaN stays.
 template <Real T>
 inline T clamp(const T& x, scalar_t<T> low, scalar_t<T> high) {
-  const T t = simd::select(x > T(high), T(high), x);
-  return simd::select(t < T(low), T(low), t);
+  return simd::max(T(low), simd::min(T(high), x));
 }
 
 /// A positive number as 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)).
@@ -202,6 +208,32 @@ inline T log_normal(const T& x) {
   return log_of_split(k, f, T(scalar_t<T>(0)));
 }
 
+/// A sum not yet rounded to one number.
+template <Real T>
+struct Sum {
+  T high, low;
+};
+
+/// (e^x - 1) / 2: halved so that it does not overflow before e^x - 1 does. Not for |x| below tiny.
+template <Real T>
+inline Sum<T> half_expm1(const T& x) {
+  using S = scalar_t<T>;
+  using K = ConstantsOf<T>;
+  const T y = clamp(x, K::expm1_min, K::exp_max);
+  const T n = nearest_whole(y, K::log2_e);
+  const T high = y - n * T(K::ln2_high);
+  const T low = n * T(K::ln2_low);
+  const T r = high - low;
+  const T rest = (high - r) - low;
+  const T tail = simd::mul_add(T(r * r), polynomial_of(r, K::exp), rest);
+  // 2^n (1 + r + tail) - 1, halved
+  const T p = power_of_two(T(n - T(S(1))));
+  const T a = p - T(S(0.5));
+  const T b = p * r;
+  const T sum = a + b;
+  return {sum, simd::mul_add(p, tail, sum_error(a, b, sum))};
+}
+
 /// Turns sin and cos of the rest r by q quarter circles (q a whole number).
 template <Real T>
 inline SinCos<T> turn(const T& q, const T& sin_r, const T& cos_r) {
@@ -225,7 +257,7 @@ inline SinCos<T> sincos_moderate(const T& x) {
   using S = scalar_t<T>;
   using K = ConstantsOf<T>;
   const T one(S(1));
-  const T q = simd::round_to_even(T(x * T(K::two_over_pi)));
+  const T q = nearest_whole(x, K::two_over_pi);
   // x - q pi/2 = r + low; every product but the last is exact, and so is the first difference.
   const T a = x - q * T(K::half_pi[0]);
   const T b = q * T(-K::half_pi[1]);
@@ -252,7 +284,7 @@ inline T exp(const T& x) {
   using S = scalar_t<T>;
   using K = detail::ConstantsOf<T>;
   const T y = detail::clamp(x, K::exp_min, K::exp_max);
-  const T n = simd::round_to_even(T(y * T(K::log2_e)));
+  const T n = detail::nearest_whole(y, K::log2_e);
   const T r = simd::mul_add(n, T(-K::ln2_low), simd::mul_add(n, T(-K::ln2_high), y));
   const T p = simd::mul_add(T(r * r), detail::polynomial_of(r, K::exp), r);
   return detail::scale(T(T(S(1)) + p), n);
@@ -261,22 +293,9 @@ inline T exp(const T& x) {
 /// e^x - 1, accurate near 0 too.
 template <Real T>
 inline T expm1(const T& x) {
-  using S = scalar_t<T>;
-  using K = detail::ConstantsOf<T>;
-  const T y = detail::clamp(x, K::expm1_min, K::exp_max);
-  const T n = simd::round_to_even(T(y * T(K::log2_e)));
-  const T high = y - n * T(K::ln2_high);
-  const T low = n * T(K::ln2_low);
-  const T r = high - low;
-  const T rest = (high - r) - low;
-  const T tail = simd::mul_add(T(r * r), detail::polynomial_of(r, K::exp), rest);
-  // 2^n (1 + r + tail) - 1, at half its size so that 2^n does not overflow first.
-  const T p = detail::power_of_two(T(n - T(S(1))));
-  const T a = p - T(S(0.5));
-  const T b = p * r;
-  const T sum = a + b;
-  const T half = sum + simd::mul_add(p, tail, detail::sum_error(a, b, sum));
-  return simd::select(simd::abs(x) < T(K::tiny), x, T(half + half));
+  const auto [high, low] = detail::half_expm1(x);
+  const T half = high + low;
+  return simd::select(simd::abs(x) < T(detail::ConstantsOf<T>::tiny), x, T(half + half));
 }
 
 /// The natural logarithm: -inf at 0, NaN below.
@@ -360,13 +379,21 @@ template <Real T>
 inline T tanh(const T& x) {
   using S = scalar_t<T>;
   using K = detail::ConstantsOf<T>;
+  const T one(S(1));
   const T a = detail::clamp(simd::abs(x), S(0), K::tanh_max);
-  const T e = simd::expm1(T(a + a));
+  const auto [high, low] = detail::half_expm1(T(a + a));
+  // With e = h + l for (e^2a - 1)/2: e/(e+1) below 1/2, 1 - 1/(e+1) above, where the division's error counts
+  // little.
   const auto large = a > T(S(0.55));
-  // e/(e+2) below 1/2, 1 - 2/(e+2) above: the division's error counts little.
-  const T ratio = simd::select(large, T(S(2)), e) / (e + T(S(2)));
-  const T y = simd::copysign(simd::select(large, T(T(S(1)) - ratio), ratio), x);
-  return simd::select(simd::abs(x) < T(K::tiny), x, y);
+  const T h = high + low;
+  const T l = (high - h) + low;
+  const T below = h + one;
+  const T ratio = simd::select(large, one, h) / below;
+  // What rounding took from h + l and from h + 1, to first order; 1/(e+1) is 1 - ratio.
+  const T lost = (h - (below - one)) + l;
+  const T rest = (one - ratio) * simd::mul_add(simd::neg(ratio), lost, l);
+  const T y = simd::select(large, T(one - ratio), T(ratio + rest));
+  return simd::select(simd::abs(x) < T(K::tiny), x, simd::copysign(y, x));
 }
 
 }  // namespace onward::simd
