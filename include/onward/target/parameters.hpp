@@ -275,8 +275,16 @@ class Parameters : public ParameterLayout {
   /// Constrained values, in the order of names(), of a free vector.
   void constrain(std::span<const double> u, std::span<double> out) const {
     check_counts(u.size(), out.size());
-    double unused = 0.0;
-    std::apply([&](const Kinds&... kind) { (kind.constrain(u, out.data(), unused), ...); }, kinds_);
+    // Through Value, so that these are to the bit the values that the density gets.
+    const std::vector<Value<double>> free(u.begin(), u.end());
+    std::vector<Value<double>> x(out.size());
+    Value<double> unused(0.0);
+    std::apply(
+        [&](const Kinds&... kind) {
+          (kind.constrain(std::span<const Value<double>>(free), x.data(), unused), ...);
+        },
+        kinds_);
+    for (std::size_t k = 0; k < x.size(); ++k) out[k] = x[k].value;
   }
 
   /// The free vector of constrained values given in the order of names(). Throws Error naming the parameter,
