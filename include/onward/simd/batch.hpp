@@ -365,4 +365,27 @@ inline T round_to_even(const T& x) {
     return std::nearbyint(x);
 }
 
+/// The first n numbers at p, n below the number of lanes; the other lanes are 0 and their memory is not
+/// touched.
+inline Batch<double> load_partial(const double* p, std::size_t n) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1u), p);
+#else
+  alignas(Batch<double>) std::array<double, lanes_v<Batch<double>>> a{};
+  for (std::size_t i = 0; i < n; ++i) a[i] = p[i];
+  return Batch<double>::load_aligned(a.data());
+#endif
+}
+
+/// Writes the first n lanes of x to p, n below the number of lanes.
+inline void store_partial(double* p, std::size_t n, const Batch<double>& x) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1u), x);
+#else
+  alignas(Batch<double>) std::array<double, lanes_v<Batch<double>>> a;
+  x.store_aligned(a.data());
+  for (std::size_t i = 0; i < n; ++i) p[i] = a[i];
+#endif
+}
+
 }  // namespace onward::simd
