@@ -78,7 +78,9 @@ class Parser {
       text.remove_prefix(complete ? end + 1 : text.size());
       line = trimmed(line);
       if (line.empty()) continue;
-      if (line.front() == '#')
+      if (line.front() == '#' && !complete)
+        continue;  // half a comment would say something else
+      else if (line.front() == '#')
         comment(trimmed(line.substr(1)));
       else if (!complete)
         incomplete();
@@ -251,8 +253,12 @@ StanCsvWriter::~StanCsvWriter() {
   if (file_ >= 0) ::close(file_);
 }
 
-void StanCsvWriter::write_out() {
+void StanCsvWriter::require_open() const {
   if (file_ < 0) throw Error(fmt::format("{} is closed: nothing more can be written to it.", path_.string()));
+}
+
+void StanCsvWriter::write_out() {
+  require_open();
   const std::size_t done = detail::write_fully(file_, buffer_);
   if (done == buffer_.size()) {
     bytes_on_disk_ += done;
@@ -302,6 +308,7 @@ void StanCsvWriter::draw(double lp, double accept_stat, double step_size, bool d
   if (parameters.size() != parameters_)
     throw Error(fmt::format("{}: a draw of {} values for {} parameters.", path_.string(), parameters.size(),
                             parameters_));
+  require_open();
   append_number(lp);
   buffer_ += ',';
   append_number(accept_stat);

@@ -69,16 +69,14 @@ std::size_t write_fully(int file, std::string_view bytes) {
 std::string read_whole(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) throw_system_error("read", path, errno);
-  std::string bytes;
-  struct stat status {};
-  if (::fstat(file, &status) == 0 && status.st_size > 0)
-    bytes.reserve(static_cast<std::size_t>(status.st_size) + 1);
   // Not by the size alone: pipes have none, and a file may grow while its run goes on.
-  constexpr std::size_t piece = 1 << 20;
+  struct stat status {};
+  const bool sized = ::fstat(file, &status) == 0 && status.st_size > 0;
+  std::string bytes(sized ? static_cast<std::size_t>(status.st_size) + 1 : 4096, '\0');
   std::size_t size = 0;
   for (;;) {
-    bytes.resize(size + piece);
-    const auto count = ::read(file, bytes.data() + size, piece);
+    if (size == bytes.size()) bytes.resize(2 * size);
+    const auto count = ::read(file, bytes.data() + size, bytes.size() - size);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       const int error = errno;

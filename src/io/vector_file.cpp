@@ -273,11 +273,7 @@ void write_vector(const std::filesystem::path& path, std::span<const double> val
     return;
   }
   require_finite(path, values);
-  std::string text = "[";
-  for (std::size_t i = 0; i < values.size(); ++i)
-    fmt::format_to(std::back_inserter(text), "{}{}", i == 0 ? "" : ", ", values[i]);
-  text += "]\n";
-  detail::write_whole(path, text);
+  detail::write_whole(path, nlohmann::json(std::vector<double>(values.begin(), values.end())).dump() + "\n");
 }
 
 }  // namespace onward

@@ -63,6 +63,7 @@ class StanCsvWriter {
  private:
   void append_number(double value);
   void write_out();
+  void require_open() const;
 
   std::filesystem::path path_;
   int file_ = -1;

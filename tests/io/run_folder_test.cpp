@@ -1,0 +1,100 @@
+#include "onward/io/run_folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/scratch.hpp"
+#include "onward/error.hpp"
+
+namespace onward {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+
+class RunFolderTest : public testing::Scratch {};
+
+TEST_F(RunFolderTest, MakesFoldersAndKnowsItsFiles) {
+  const RunFolder folder = RunFolder::create(path("a/b/out"));
+  EXPECT_TRUE(fs::is_directory(path("a/b/out")));
+  EXPECT_EQ(folder.path(), path("a/b/out"));
+  EXPECT_EQ(folder.run_json(), path("a/b/out/run.json"));
+  EXPECT_EQ(folder.summary_json(), path("a/b/out/summary.json"));
+  EXPECT_EQ(folder.checkpoint(), path("a/b/out/checkpoint"));
+  EXPECT_EQ(folder.netcdf(), path("a/b/out/draws.nc"));
+  EXPECT_EQ(folder.chain_csv(12), path("a/b/out/chain-12.csv"));
+}
+
+TEST_F(RunFolderTest, KeepsWhatExists) {
+  RunFolder::create(path("out"));
+  put("out/run.json", "{}");
+  const auto message = error_of([&] { RunFolder::create(path("out")); });
+  EXPECT_THAT(message, HasSubstr(path("out").string() + " exists already"));
+  EXPECT_THAT(message, HasSubstr("--force"));
+  EXPECT_EQ(get(path("out/run.json")), "{}");
+  put("file", "precious");
+  for (bool force : {false, true})
+    EXPECT_THAT(error_of([&] { RunFolder::create(path("file"), force); }), HasSubstr("is a file"));
+  EXPECT_EQ(get(path("file")), "precious");
+}
+
+TEST_F(RunFolderTest, ForceRemovesARunAndNothingElse) {
+  RunFolder::create(path("out"));
+  for (const char* name : {"run.json", "summary.json", "chain-1.csv", "chain-12.csv", "draws.nc",
+                           "checkpoint", "trace.png", "trace.svg"})
+    put(std::string("out/") + name, "old");
+  const std::vector<std::string> kept{"notes.txt",   "chain-.csv",  "chain-1.csv.bak",
+                                      "chain-x.csv", "my-run.json", "data.csv"};
+  for (const auto& name : kept) put("out/" + name, "mine");
+  fs::create_directories(path("out/inner.png"));
+  put("out/inner.png/run.json", "mine");
+
+  RunFolder::create(path("out"), true);
+  std::vector<std::string> left;
+  for (const auto& entry : fs::directory_iterator(path("out"))) left.push_back(entry.path().filename());
+  auto expected = kept;
+  expected.push_back("inner.png");
+  EXPECT_THAT(left, ::testing::UnorderedElementsAreArray(expected));
+  EXPECT_EQ(get(path("out/inner.png/run.json")), "mine");
+  RunFolder::create(path("fresh"), true);
+  EXPECT_TRUE(fs::is_directory(path("fresh")));
+}
+
+TEST_F(RunFolderTest, SaysWhyAFolderCannotBeMade) {
+  put("file", "x");
+  EXPECT_THAT(error_of([&] { RunFolder::create(path("file/out")); }), HasSubstr("Not a directory"));
+  EXPECT_THAT(error_of([&] { RunFolder::create("/proc/onward-out"); }),
+              HasSubstr("cannot make the folder /proc/onward-out"));
+  EXPECT_THAT(error_of([&] { RunFolder::create(path(std::string(300, 'x'))); }),
+              HasSubstr("File name too long"));
+  EXPECT_THAT(error_of([&] { RunFolder::open(path("none")); }), HasSubstr("there is no folder"));
+  EXPECT_THAT(error_of([&] { RunFolder::open(path("file")); }), HasSubstr("is not a folder"));
+}
+
+TEST_F(RunFolderTest, ChainsComeByNumber) {
+  RunFolder::create(path("out"));
+  EXPECT_THAT(error_of([&] { find_chains(path("out")); }), HasSubstr("no chain-1.csv"));
+  for (const char* name : {"chain-10.csv", "chain-2.csv", "chain-1.csv", "chain-01.csv", "chain-1.txt"})
+    put(std::string("out/") + name, "");
+  EXPECT_THAT(find_chains(path("out")),
+              ElementsAre(path("out/chain-1.csv"), path("out/chain-2.csv"), path("out/chain-10.csv")));
+  EXPECT_THAT(error_of([&] { find_chains(path("none")); }), HasSubstr("there is no folder"));
+}
+
+TEST_F(RunFolderTest, AtomicWritesReplaceWholeFilesOrNothing) {
+  write_file_atomically(path("run.json"), "one");
+  write_file_atomically(path("run.json"), "two");
+  EXPECT_EQ(get(path("run.json")), "two");
+  EXPECT_THAT(error_of([&] { write_file_atomically(path("none/run.json"), "x"); }),
+              HasSubstr("No such file"));
+  fs::create_directories(path("folder/inner"));
+  EXPECT_THAT(error_of([&] { write_file_atomically(path("folder"), "x"); }), HasSubstr("cannot write"));
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(path(""))) ++files;
+  EXPECT_EQ(files, 2u);  // no temporary is left
+}
+
+}  // namespace
+}  // namespace onward

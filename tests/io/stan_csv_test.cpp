@@ -1,0 +1,390 @@
+#include "onward/io/stan_csv.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <bit>
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <random>
+
+#include "io/scratch.hpp"
+#include "onward/error.hpp"
+
+namespace onward {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+
+using IfExists = StanCsvWriter::IfExists;
+
+StanCsvHeader header_of(std::vector<std::string> names) {
+  StanCsvHeader header;
+  header.model = "funnel";
+  header.sampler = "pc-line-fmala";
+  header.seed = 18446744073709551615u;
+  header.chain_id = 3;
+  header.draws = 5;
+  header.warmup = 100;
+  header.thin = 2;
+  header.extra = {{"temperature", "1"}};
+  header.parameter_names = std::move(names);
+  return header;
+}
+
+class StanCsvFile : public testing::Scratch {};
+
+TEST_F(StanCsvFile, WritesWhatCmdStanWould) {
+  const auto file = path("chain-3.csv");
+  StanCsvWriter writer(file, header_of({"mu", "theta.1"}));
+  writer.adaptation(0.25, std::vector<double>{1, 0.5});
+  writer.draw(-1.5, 0.875, 0.25, false, std::vector<double>{0.1, -2});
+  writer.draw(-2.5, 0, 0.25, true, std::vector<double>{1e308, 3});
+  EXPECT_EQ(writer.draws(), 2u);
+  writer.finish();
+  EXPECT_EQ(get(file),
+            "# stan_version_major = 2\n"
+            "# stan_version_minor = 32\n"
+            "# stan_version_patch = 0\n"
+            "# model = funnel\n"
+            "# method = sample\n"
+            "#   sample\n"
+            "#     num_samples = 10\n"
+            "#     num_warmup = 100\n"
+            "#     save_warmup = 0\n"
+            "#     thin = 2\n"
+            "#     algorithm = pc-line-fmala\n"
+            "# id = 3\n"
+            "# random\n"
+            "#   seed = 18446744073709551615\n"
+            "# temperature = 1\n"
+            "lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,divergent__,energy__,mu,theta.1\n"
+            "# Adaptation terminated\n"
+            "# Step size = 0.25\n"
+            "# Diagonal elements of inverse mass matrix:\n"
+            "# 1, 0.5\n"
+            "-1.5,0.875,0.25,0,2,0,1.5,0.1,-2\n"
+            "-2.5,0,0.25,0,2,1,2.5,1e+308,3\n"
+            "# \n"
+            "#  Elapsed Time: 0 seconds (Warm-up)\n"
+            "#                0 seconds (Sampling)\n"
+            "#                0 seconds (Total)\n"
+            "# \n");
+}
+
+TEST_F(StanCsvFile, ComesBackToTheBit) {
+  std::mt19937_64 generator(11);
+  std::vector<double> values{0.0,
+                             -0.0,
+                             1e308,
+                             std::numeric_limits<double>::max(),
+                             std::numeric_limits<double>::min(),
+                             std::numeric_limits<double>::denorm_min(),
+                             -4.9e-320,
+                             std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity(),
+                             0.1,
+                             1.0 / 3,
+                             9007199254740993.0};
+  while (values.size() < 6000) {
+    const auto bits = std::bit_cast<double>(generator());
+    if (!std::isnan(bits)) values.push_back(bits);
+  }
+  const auto file = path("chain-1.csv");
+  StanCsvWriter writer(file, header_of({"a", "b", "c"}));
+  for (std::size_t i = 0; i < values.size(); i += 3)
+    writer.draw(values[i], 1, 0.5, false, std::span(values).subspan(i, 3));
+  writer.draw(0, 1, 0.5, false, std::vector<double>{std::nan(""), -std::nan("7"), 1});
+  writer.finish(1.5, 2.25);
+
+  const StanCsv csv = read_stan_csv(file);
+  ASSERT_EQ(csv.rows(), values.size() / 3 + 1);
+  EXPECT_FALSE(csv.incomplete_last_line);
+  EXPECT_EQ(csv.warmup_rows, 0u);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double back = csv.values[(i / 3) * csv.columns.size() + 7 + i % 3];
+    ASSERT_EQ(std::bit_cast<std::uint64_t>(back), std::bit_cast<std::uint64_t>(values[i])) << values[i];
+  }
+  EXPECT_TRUE(std::isnan(csv.column(7).back()));
+  EXPECT_TRUE(std::isnan(csv.column(8).back()));
+  EXPECT_EQ(csv.column(9).back(), 1);
+  EXPECT_EQ(csv.setting("seed"), "18446744073709551615");
+  EXPECT_EQ(csv.setting("temperature"), "1");
+  EXPECT_EQ(csv.setting("nothing"), std::nullopt);
+  EXPECT_THAT(csv.parameter_columns(), ElementsAre(7, 8, 9));
+  EXPECT_EQ(csv.find_column("b"), 8u);
+  EXPECT_EQ(csv.find_column("d"), std::nullopt);
+  EXPECT_THROW(csv.column(10), Error);
+  EXPECT_THAT(get(file), HasSubstr("Elapsed Time: 1.5 seconds (Warm-up)"));
+}
+
+TEST_F(StanCsvFile, EqualRunsGiveEqualBytes) {
+  for (const char* name : {"a.csv", "b.csv"}) {
+    StanCsvWriter writer(path(name), header_of({"x"}));
+    writer.adaptation(0.1, {});
+    for (int i = 0; i < 100; ++i) writer.draw(-i, 0.5, 0.1, false, std::vector<double>{std::sqrt(i)});
+    writer.finish();
+  }
+  EXPECT_EQ(get(path("a.csv")), get(path("b.csv")));
+}
+
+TEST_F(StanCsvFile, NeverOverwritesUnasked) {
+  const auto file = put("chain-1.csv", "precious");
+  const auto message = error_of([&] { StanCsvWriter(file, header_of({"x"})); });
+  EXPECT_THAT(message, HasSubstr("chain-1.csv: File exists"));
+  EXPECT_EQ(get(file), "precious");
+  StanCsvWriter(file, header_of({"x"}), IfExists::overwrite).finish();
+  EXPECT_THAT(get(file), ::testing::StartsWith("# stan_version_major"));
+}
+
+TEST_F(StanCsvFile, RefusesNamesThatWouldBreakTheFile) {
+  for (const char* name : {"", "a,b", "a\nb", "\"a\"", " a", "#a", "lp__"}) {
+    const auto message = error_of([&] { StanCsvWriter(path("x.csv"), header_of({"ok", name})); });
+    EXPECT_THAT(message, HasSubstr("Rename the parameter")) << name;
+    EXPECT_FALSE(std::filesystem::exists(path("x.csv")));
+  }
+  auto header = header_of({"x"});
+  header.model = "two\nlines";
+  StanCsvWriter(path("x.csv"), header).finish();
+  EXPECT_EQ(read_stan_csv(path("x.csv")).setting("model"), "two lines");
+}
+
+TEST_F(StanCsvFile, RefusesDrawsAndMetricsOfAnotherSize) {
+  StanCsvWriter writer(path("x.csv"), header_of({"a", "b"}));
+  EXPECT_THAT(error_of([&] { writer.draw(0, 1, 1, false, std::vector<double>{1}); }),
+              HasSubstr("a draw of 1 values for 2 parameters"));
+  EXPECT_THAT(error_of([&] {
+                writer.adaptation(1, std::vector<double>{1, 2, 3});
+              }),
+              HasSubstr("3 entries for 2"));
+  writer.finish();
+  EXPECT_THROW(writer.draw(0, 1, 1, false, std::vector<double>{1, 2}), Error);
+  EXPECT_EQ(read_stan_csv(path("x.csv")).rows(), 0u);
+}
+
+TEST_F(StanCsvFile, MovesAndDestructorKeepEveryDraw) {
+  {
+    StanCsvWriter first(path("a.csv"), header_of({"x"}));
+    first.draw(0, 1, 1, false, std::vector<double>{1});
+    StanCsvWriter second(std::move(first));
+    second.draw(0, 1, 1, false, std::vector<double>{2});
+    StanCsvWriter third(path("b.csv"), header_of({"x"}));
+    third.draw(0, 1, 1, false, std::vector<double>{3});
+    third = std::move(second);
+    third.draw(0, 1, 1, false, std::vector<double>{4});
+  }
+  EXPECT_THAT(read_stan_csv(path("a.csv")).column(7), ElementsAre(1, 2, 4));
+  EXPECT_THAT(read_stan_csv(path("b.csv")).column(7), ElementsAre(3));
+}
+
+TEST_F(StanCsvFile, FlushedDrawsCanBeReadWhileTheRunGoesOn) {
+  StanCsvWriter writer(path("a.csv"), header_of({"x"}));
+  writer.draw(0, 1, 1, false, std::vector<double>{1});
+  writer.flush();
+  EXPECT_EQ(read_stan_csv(path("a.csv")).rows(), 1u);
+}
+
+TEST(StanCsvFullDisk, NamesFileReasonAndRemedy) {
+  const auto message = error_of([] { StanCsvWriter("/dev/full", header_of({"x"}), IfExists::overwrite); });
+  EXPECT_THAT(message, HasSubstr("cannot write /dev/full: No space left on device. Free some space"));
+}
+
+/// Files cannot grow beyond so many bytes while it lives: a disk that fills up in the middle of a line.
+class SizeLimit {
+ public:
+  explicit SizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~SizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST_F(StanCsvFile, AfterAFailedWriteTheFileEndsWithAWholeLine) {
+  for (const rlim_t limit : {2000, 2001, 2013, 2040}) {
+    const auto file = path("chain-" + std::to_string(limit) + ".csv");
+    StanCsvWriter writer(file, header_of({"x", "y"}));
+    std::size_t flushed = 0;
+    {
+      const SizeLimit full(limit);
+      const auto message = error_of([&] {
+        for (int i = 0; i < 1000; ++i) {
+          writer.draw(-i, 0.5, 0.1, false, std::vector<double>{std::sqrt(i), std::exp(i)});
+          if (i % 7 == 6) {
+            writer.flush();
+            flushed = writer.draws();
+          }
+        }
+      });
+      EXPECT_THAT(message, HasSubstr(file.string() + ": File too large. Raise the limit"));
+      EXPECT_THROW(writer.flush(), Error);
+    }
+    EXPECT_TRUE(get(file).ends_with('\n'));
+    const StanCsv csv = read_stan_csv(file);
+    EXPECT_FALSE(csv.incomplete_last_line);
+    EXPECT_GE(csv.rows(), flushed);
+    EXPECT_LT(csv.rows(), 100u);
+    const auto x = csv.column(7);
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(x[i], std::sqrt(static_cast<double>(i)));
+  }
+}
+
+TEST_F(StanCsvFile, FailingDestructorStaysSilent) {
+  StanCsvWriter writer(path("a.csv"), header_of({"x"}));
+  const SizeLimit full(std::filesystem::file_size(path("a.csv")));
+  writer.draw(0, 1, 1, false, std::vector<double>{1});
+  { const StanCsvWriter last(std::move(writer)); }
+  EXPECT_EQ(read_stan_csv(path("a.csv")).rows(), 0u);
+}
+
+const std::string cmdstan =
+    "# stan_version_major = 2\n"
+    "# stan_version_minor = 29\n"
+    "# model = eight_schools_model\n"
+    "# start_datetime = 2022-03-01 10:00:00 UTC\n"
+    "# method = sample (Default)\n"
+    "#   sample\n"
+    "#     num_samples = 4\n"
+    "#     num_warmup = 6\n"
+    "#     save_warmup = 1\n"
+    "#     thin = 2\n"
+    "#     adapt\n"
+    "#       engaged = 1 (Default)\n"
+    "#       gamma = 0.050000000000000003 (Default)\n"
+    "#     algorithm = hmc (Default)\n"
+    "#       hmc\n"
+    "#         engine = nuts (Default)\n"
+    "#         metric_file =  (Default)\n"
+    "# id = 1\n"
+    "# random\n"
+    "#   seed = 12345\n"
+    "# output\n"
+    "#   file = output.csv (Default)\n"
+    "lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,divergent__,energy__,mu,theta.1.1\n"
+    "-7,1,0.5,2,3,0,8,0.25,-1\n"
+    "-7.5,0.9,0.5,2,3,0,8,0.5,+1.5e-1\n"
+    "\n"
+    "-8,1,0.5,2,3,0,8,0.75,-inf\n"
+    "# Adaptation terminated\n"
+    "# Step size = 0.745231\n"
+    "# Diagonal elements of inverse mass matrix:\n"
+    "# 0.5, 1.25\n"
+    "-9,1,0.745,2,3,0,8,1,nan\n"
+    "-9.5,1,0.745,2,3,1,8,2, 7\n"
+    "# \n"
+    "#  Elapsed Time: 0.018 seconds (Warm-up)\n"
+    "#                0.02 seconds (Sampling)\n"
+    "#                0.038 seconds (Total)\n"
+    "# \n";
+
+TEST_F(StanCsvFile, ReadsCmdStansOwn) {
+  std::string windows;
+  for (char c : cmdstan) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  for (const auto& text : {cmdstan, windows}) {
+    const StanCsv csv = read_stan_csv(put("output.csv", text));
+    EXPECT_EQ(csv.rows(), 5u);
+    EXPECT_EQ(csv.warmup_rows, 3u);
+    EXPECT_EQ(csv.draws(), 2u);
+    EXPECT_THAT(csv.column(*csv.find_column("mu")), ElementsAre(1, 2));
+    EXPECT_EQ(csv.columns.back(), "theta.1.1");
+    EXPECT_EQ(csv.values[1 * 9 + 8], 0.15);
+    EXPECT_EQ(csv.values[2 * 9 + 8], -std::numeric_limits<double>::infinity());
+    EXPECT_TRUE(std::isnan(csv.values[3 * 9 + 8]));
+    EXPECT_EQ(csv.step_size, 0.745231);
+    EXPECT_THAT(csv.inverse_metric, ElementsAre(0.5, 1.25));
+    EXPECT_EQ(csv.setting("method"), "sample");
+    EXPECT_EQ(csv.setting("gamma"), "0.050000000000000003");
+    EXPECT_EQ(csv.setting("metric_file"), "");
+    EXPECT_EQ(csv.setting("seed"), "12345");
+    EXPECT_FALSE(csv.incomplete_last_line);
+  }
+}
+
+TEST_F(StanCsvFile, WarmupIsCountedAlsoWithoutItsEnd) {
+  // No adaptation block (it was switched off): num_warmup / thin rows. Cut short: all there is.
+  std::string text = cmdstan;
+  const auto begin = text.find("# Adaptation"), end = text.find("-9,1");
+  text.erase(begin, end - begin);
+  EXPECT_EQ(read_stan_csv(put("a.csv", text)).warmup_rows, 3u);
+  const StanCsv cut = read_stan_csv(put("b.csv", text.substr(0, text.find("-8,1"))));
+  EXPECT_EQ(cut.warmup_rows, 2u);
+  EXPECT_EQ(cut.draws(), 0u);
+  std::string word = cmdstan;
+  word.replace(word.find("save_warmup = 1"), 15, "save_warmup = false");
+  EXPECT_EQ(read_stan_csv(put("c.csv", word)).warmup_rows, 0u);
+}
+
+TEST_F(StanCsvFile, ReadsADenseMetric) {
+  const StanCsv csv = read_stan_csv(put("a.csv",
+                                        "lp__,x,y\n# Adaptation terminated\n# Step size = 1\n"
+                                        "# Elements of inverse mass matrix:\n# 1, 2\n# 2, 5\n-1,2,3\n"));
+  EXPECT_THAT(csv.inverse_metric, ElementsAre(1, 2, 2, 5));
+}
+
+TEST_F(StanCsvFile, EveryTruncationIsReadOrExplained) {
+  const auto names_end = cmdstan.find("theta.1.1\n") + 10;
+  std::size_t dropped = 0;
+  for (std::size_t size = 0; size <= cmdstan.size(); ++size) {
+    const auto file = put("cut.csv", cmdstan.substr(0, size));
+    if (size < names_end) {
+      EXPECT_THAT(error_of([&] { read_stan_csv(file); }), HasSubstr("column names")) << size;
+    } else {
+      const StanCsv csv = read_stan_csv(file);
+      EXPECT_EQ(csv.values.size(), csv.rows() * 9);
+      EXPECT_LE(csv.rows(), 5u);
+      EXPECT_EQ(csv.step_size.value_or(0.745231), 0.745231);
+      dropped += csv.incomplete_last_line;
+    }
+  }
+  EXPECT_GT(dropped, 50u);  // the bytes of five rows
+  const StanCsv csv = read_stan_csv(put("cut.csv", cmdstan.substr(0, cmdstan.find(", 7\n") + 2)));
+  EXPECT_TRUE(csv.incomplete_last_line);
+  EXPECT_EQ(csv.rows(), 4u);
+}
+
+TEST_F(StanCsvFile, ErrorsNameFileAndLine) {
+  const auto error = [&](const std::string& text) {
+    const auto file = put("bad.csv", text);
+    return error_of([&] { read_stan_csv(file); });
+  };
+  EXPECT_THAT(error("# x = 1\nlp__,mu\n-1,2\n-1,abc\n"),
+              HasSubstr("bad.csv:4: 'abc' in column mu is not a number"));
+  EXPECT_THAT(error("lp__,mu\n-1,2,3\n"), HasSubstr("bad.csv:2: 3 numbers where the header names 2 columns"));
+  EXPECT_THAT(error("lp__,mu\n-1\n"), HasSubstr("bad.csv:2: 1 numbers"));
+  EXPECT_THAT(error("lp__,mu\n-1,\n"), HasSubstr("bad.csv:2: '' in column mu"));
+  EXPECT_THAT(error("lp__,mu\n-1,1.5x\n"), HasSubstr("'1.5x'"));
+  EXPECT_THAT(error("lp__,mu\n-1,2\n1,2,x\n"), HasSubstr("bad.csv:3: 'x' in column 3"));
+  EXPECT_THAT(error("lp__,,mu\n"), HasSubstr("bad.csv:1: column 2 has no name"));
+  EXPECT_THAT(error("1,2\n3,4\n"), HasSubstr("bad.csv:1: '1' where column names are expected"));
+  EXPECT_THAT(error("# Step size = soon\nlp__,mu\n"), HasSubstr("bad.csv:1: 'soon' is not a number"));
+  EXPECT_THAT(error(""), HasSubstr("bad.csv: no line with column names"));
+  EXPECT_THAT(error_of([&] { read_stan_csv(path("none.csv")); }),
+              HasSubstr("none.csv: No such file or directory. Check the name"));
+  EXPECT_THAT(error_of([&] { read_stan_csv(path("")); }), HasSubstr("Is a directory"));
+}
+
+TEST_F(StanCsvFile, NumbersOutOfRangeSaturate) {
+  const StanCsv csv = read_stan_csv(put("a.csv", "lp__,x,y\n1e400,-1e400,1e-400\n"));
+  EXPECT_THAT(csv.values, ElementsAre(std::numeric_limits<double>::infinity(),
+                                      -std::numeric_limits<double>::infinity(), 0.0));
+}
+
+TEST(SamplerColumns, EndInTwoUnderscores) {
+  EXPECT_TRUE(is_sampler_column("lp__"));
+  EXPECT_FALSE(is_sampler_column("alpha_"));
+  EXPECT_FALSE(is_sampler_column("x"));
+}
+
+}  // namespace
+}  // namespace onward
