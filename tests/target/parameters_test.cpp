@@ -119,7 +119,7 @@ TEST(Parameters, DensityGetsConstrainedValuesAndTheJacobian) {
 
 // mu ~ N(0, 1), tau ~ Exp(1), p ~ Beta(2, 2) on (0, 1): over (mu, log tau, logit p) the mass is 1.
 double mass(const auto& density_over_u) {
-  const int points = 81;
+  const int points = 61;
   const double h = 32.0 / (points - 1);
   double sum = 0;
   for (int i = 0; i < points; ++i) {

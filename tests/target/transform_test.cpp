@@ -418,6 +418,10 @@ TEST(TransformDerivatives, AgreeWithDifferences) {
       EXPECT_EQ(dual.value, jet.value);
       EXPECT_EQ(dual.slope, jet.slope);
       EXPECT_EQ(probe_at<Value<double>>(transform, u, v).value, jet.value);
+      // One value with a register of slopes, as gradients in chunks use it.
+      const auto chunk = probe_at<Dual<double, simd::Batch<double>>>(transform, u, v);
+      EXPECT_EQ(chunk.value, jet.value);
+      EXPECT_EQ(chunk.slope.get(1), jet.slope);
     }
   });
 }
