@@ -107,9 +107,10 @@ TEST(Parameters, DensityGetsConstrainedValuesAndTheJacobian) {
 
   double log_jacobian = 0;
   const auto scalar = [&](const auto& transform, std::size_t k) { transform.constrain(u[k], log_jacobian); };
-  for (std::size_t k : {1, 2, 3, 8, 9, 10, 11, 12, 13, 17, 18, 19, 20}) scalar(transform::Positive{}, k);
+  for (std::size_t k : {1u, 2u, 3u, 8u, 9u, 10u, 11u, 12u, 13u, 17u, 18u, 19u, 20u})
+    scalar(transform::Positive{}, k);
   scalar(transform::Interval(0, 1), 4);
-  for (std::size_t k : {14, 15}) scalar(transform::Interval(-1, 1), k);
+  for (std::size_t k : {14u, 15u}) scalar(transform::Interval(-1, 1), k);
   Numbers room(9);
   const std::span<const double> all(u);
   transform::Simplex(3).constrain(all.subspan(21, 2), std::span<double>(room), log_jacobian);
