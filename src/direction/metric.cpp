@@ -10,9 +10,12 @@ namespace onward {
 
 std::string_view to_string(MetricKind kind) {
   switch (kind) {
-    case MetricKind::none: return "none";
-    case MetricKind::diag: return "diag";
-    case MetricKind::dense: return "dense";
+    case MetricKind::none:
+      return "none";
+    case MetricKind::diag:
+      return "diag";
+    case MetricKind::dense:
+      return "dense";
   }
   return "none";
 }
@@ -21,8 +24,8 @@ MetricKind metric_from_string(std::string_view name) {
   for (auto kind : {MetricKind::none, MetricKind::diag, MetricKind::dense})
     if (name == to_string(kind)) return kind;
   const std::vector<std::string> names{"none", "diag", "dense"};
-  throw UsageError(
-      fmt::format("--metric '{}' is not known.{} It is one of: {}", name, suggestion(name, names), joined(names)));
+  throw UsageError(fmt::format("--metric '{}' is not known.{} It is one of: {}", name,
+                               suggestion(name, names), joined(names)));
 }
 
 }  // namespace onward

@@ -18,7 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 /// What a chain's thread tells the thread that shows progress.
 struct ChainProgress {
@@ -28,7 +30,8 @@ struct ChainProgress {
   std::atomic<Phase> phase{waiting};
 };
 
-/// Finds where a chain begins, and leaves the state's value set. Random starts are tried again; other ones are not.
+/// Finds where a chain begins, and leaves the state's value set. Random starts are tried again; other ones
+/// are not.
 State find_start(const RunSettings& settings, AnyTarget& target, const Stream& stream, std::size_t chain) {
   constexpr std::uint64_t tries = 100;
   const std::size_t dimension = target.dimension();
@@ -37,8 +40,12 @@ State find_start(const RunSettings& settings, AnyTarget& target, const Stream& s
   const std::uint64_t attempts = settings.start.kind == Start::Kind::random ? tries : 1;
   for (std::uint64_t attempt = 0; attempt < attempts; ++attempt) {
     switch (settings.start.kind) {
-      case Start::Kind::zeros: std::fill(state.position.begin(), state.position.end(), 0.0); break;
-      case Start::Kind::given: state.position = settings.start.position; break;
+      case Start::Kind::zeros:
+        std::fill(state.position.begin(), state.position.end(), 0.0);
+        break;
+      case Start::Kind::given:
+        state.position = settings.start.position;
+        break;
       case Start::Kind::random:
         stream.normals(attempt, Purpose::start, state.position);
         for (double& x : state.position) x *= settings.start.scale;
@@ -54,24 +61,30 @@ State find_start(const RunSettings& settings, AnyTarget& target, const Stream& s
     }
   }
   const Counts& counts = target.counts();
-  const std::string why = counts.threw > 0
-                              ? fmt::format("the model threw: {}", counts.first_message)
-                              : std::string("the log density, its slope or its curvature is not finite there");
-  const std::string where = settings.start.kind == Start::Kind::zeros   ? "at zero"
-                            : settings.start.kind == Start::Kind::given ? "at the start that was given"
-                                                                        : fmt::format("at {} random places of scale {}",
-                                                                                      tries, settings.start.scale);
-  throw Error(fmt::format(
-      "chain {} cannot start: {}, {}. Give a place with density by --init FILE, or random starts of another scale by "
-      "--init random:SCALE; `onward evaluate` shows the density at a place",
-      chain + 1, where, why));
+  const std::string why =
+      counts.threw > 0 ? fmt::format("the model threw: {}", counts.first_message)
+                       : std::string("the log density, its slope or its curvature is not finite there");
+  const std::string where = settings.start.kind == Start::Kind::zeros ? "at zero"
+                            : settings.start.kind == Start::Kind::given
+                                ? "at the start that was given"
+                                : fmt::format("at {} random places of scale {}", tries, settings.start.scale);
+  throw Error(
+      fmt::format("chain {} cannot start: {}, {}. Give a place with density by --init FILE, or random starts "
+                  "of another scale by "
+                  "--init random:SCALE; `onward evaluate` shows the density at a place",
+                  chain + 1, where, why));
 }
 
 class ChainRunner {
  public:
   ChainRunner(const AnyTarget& target, const RunSettings& settings, const Hooks& hooks, std::size_t chain,
               const std::atomic<bool>& stop, ChainProgress& progress, ChainRecord& record)
-      : target_(target), settings_(settings), hooks_(hooks), chain_(chain), stop_(stop), progress_(progress),
+      : target_(target),
+        settings_(settings),
+        hooks_(hooks),
+        chain_(chain),
+        stop_(stop),
+        progress_(progress),
         record_(record) {}
 
   void run() {
@@ -149,8 +162,8 @@ class ChainRunner {
         record_.log_density.push_back(state.value);
       }
       if (hooks_.listener)
-        hooks_.listener->drawn(
-            chain_, {state.value, acceptance / static_cast<double>(thin), frozen.settings.step_size, parameters});
+        hooks_.listener->drawn(chain_, {state.value, acceptance / static_cast<double>(thin),
+                                        frozen.settings.step_size, parameters});
       ++record_.draws;
     }
     finish(total_acceptance);
@@ -207,8 +220,9 @@ Run sample(const AnyTarget& target, const RunSettings& requested, const Hooks& h
   run.settings = resolve(requested, run.dimension);
   run.names = target.names();
   if (find_sampler(run.settings.sampler).needs_gradient && !target.has_gradient())
-    throw UsageError(fmt::format("sampler {} needs a gradient, which this model does not offer; try pc-line-fmala",
-                                 run.settings.sampler));
+    throw UsageError(
+        fmt::format("sampler {} needs a gradient, which this model does not offer; try pc-line-fmala",
+                    run.settings.sampler));
   const RunSettings& settings = run.settings;
   const AnyTarget sampled = settings.temperature == 1 ? target : target.tempered(settings.temperature);
   run.chains.resize(settings.chains);
@@ -287,7 +301,8 @@ Chains Run::parameter(std::size_t index) const {
   Chains result(chains.size());
   for (std::size_t c = 0; c < chains.size(); ++c) {
     result[c].resize(chains[c].draws);
-    for (std::size_t d = 0; d < chains[c].draws; ++d) result[c][d] = chains[c].values[d * names.size() + index];
+    for (std::size_t d = 0; d < chains[c].draws; ++d)
+      result[c][d] = chains[c].values[d * names.size() + index];
   }
   return result;
 }

@@ -41,30 +41,33 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
     throw UsageError(fmt::format("curvature floor {} is not usable: it must be 0 (none) or a positive number",
                                  s.curvature_floor));
   if (!(s.max_seconds >= 0))
-    throw UsageError(fmt::format("max seconds {} is not usable: it must be a positive number", s.max_seconds));
+    throw UsageError(
+        fmt::format("max seconds {} is not usable: it must be a positive number", s.max_seconds));
   if (s.target_acceptance && !(*s.target_acceptance > 0 && *s.target_acceptance < 1))
     throw UsageError(
         fmt::format("target acceptance {} is not usable: it must lie between 0 and 1", *s.target_acceptance));
   if (s.start.kind == Start::Kind::random && !(s.start.scale >= 0 && std::isfinite(s.start.scale)))
-    throw UsageError(fmt::format("start scale {} is not usable: it must be 0 or a positive number", s.start.scale));
+    throw UsageError(
+        fmt::format("start scale {} is not usable: it must be 0 or a positive number", s.start.scale));
   if (s.start.kind == Start::Kind::given) {
     if (s.start.position.size() != dimension)
       throw UsageError(fmt::format("the start has {} entries, but the model has {} parameters to sample",
                                    s.start.position.size(), dimension));
     for (std::size_t i = 0; i < dimension; ++i)
       if (!std::isfinite(s.start.position[i]))
-        throw UsageError(
-            fmt::format("entry {} of the start is {}: every entry must be a number", i + 1, s.start.position[i]));
+        throw UsageError(fmt::format("entry {} of the start is {}: every entry must be a number", i + 1,
+                                     s.start.position[i]));
   }
 
   const std::size_t sweep = sweep_steps(s.sampler, dimension);
   if (!s.thin) s.thin = sweep;
   if (!s.warmup) s.warmup = 1000 * sweep;
   // Step numbers share a 48-bit counter with the step-size search.
-  const double steps = static_cast<double>(*s.warmup) + static_cast<double>(s.draws) * static_cast<double>(*s.thin);
+  const double steps =
+      static_cast<double>(*s.warmup) + static_cast<double>(s.draws) * static_cast<double>(*s.thin);
   if (steps > std::ldexp(1.0, 45))
-    throw UsageError(fmt::format("{:.3g} steps a chain are more than a run can count: fewer draws or less thinning",
-                                 steps));
+    throw UsageError(fmt::format(
+        "{:.3g} steps a chain are more than a run can count: fewer draws or less thinning", steps));
   if (!s.metric) s.metric = s.step_size ? MetricKind::none : MetricKind::diag;
   if (*s.metric == MetricKind::dense) check_dense_metric(dimension, s.chains);
   if (!s.target_acceptance) s.target_acceptance = sampler.target_acceptance;

@@ -14,13 +14,17 @@ namespace onward {
 namespace {
 
 constexpr std::array sampler_list{
-    SamplerInfo{"rwm", "random-walk Metropolis: one value a step, no derivatives; the baseline", false, false, 0.25},
-    SamplerInfo{"mala", "Langevin with full gradients: one gradient a step; needs reverse mode", false, true, 0.6},
-    SamplerInfo{"fmala", "Langevin drift along a random direction, noise in all: two slopes a step", false, false, 0.25},
+    SamplerInfo{"rwm", "random-walk Metropolis: one value a step, no derivatives; the baseline", false, false,
+                0.25},
+    SamplerInfo{"mala", "Langevin with full gradients: one gradient a step; needs reverse mode", false, true,
+                0.6},
+    SamplerInfo{"fmala", "Langevin drift along a random direction, noise in all: two slopes a step", false,
+                false, 0.25},
     SamplerInfo{"line-fmala", "Langevin along a random line: two slopes a step", true, false, 0.6},
-    SamplerInfo{"pc-fmala", "fmala scaled by the curvature on the spot: two curvatures a step", false, false, 0.2},
-    SamplerInfo{"pc-line-fmala", "line-fmala scaled by the curvature on the spot: two curvatures a step", true, false,
-                0.8},
+    SamplerInfo{"pc-fmala", "fmala scaled by the curvature on the spot: two curvatures a step", false, false,
+                0.2},
+    SamplerInfo{"pc-line-fmala", "line-fmala scaled by the curvature on the spot: two curvatures a step",
+                true, false, 0.8},
 };
 
 }  // namespace
@@ -38,9 +42,12 @@ const SamplerInfo& find_sampler(std::string_view name) {
 
 std::string_view to_string(BiasCorrection correction) {
   switch (correction) {
-    case BiasCorrection::none: return "none";
-    case BiasCorrection::coupled: return "coupled";
-    case BiasCorrection::drift: return "drift";
+    case BiasCorrection::none:
+      return "none";
+    case BiasCorrection::coupled:
+      return "coupled";
+    case BiasCorrection::drift:
+      return "drift";
   }
   return "none";
 }
@@ -49,17 +56,18 @@ BiasCorrection bias_correction_from_string(std::string_view name) {
   for (auto correction : {BiasCorrection::none, BiasCorrection::coupled, BiasCorrection::drift})
     if (name == to_string(correction)) return correction;
   const std::vector<std::string> names{"none", "coupled", "drift"};
-  throw UsageError(fmt::format("--bias-correction '{}' is not known.{} It is one of: {}", name, suggestion(name, names),
-                               joined(names)));
+  throw UsageError(fmt::format("--bias-correction '{}' is not known.{} It is one of: {}", name,
+                               suggestion(name, names), joined(names)));
 }
 
 Kernel make_kernel(const KernelSettings& s) {
   if (!(s.step_size > 0) || !std::isfinite(s.step_size))
     throw UsageError(fmt::format(
-        "step size {} is not usable: it must be a positive number; leave it out and warm-up finds one", s.step_size));
+        "step size {} is not usable: it must be a positive number; leave it out and warm-up finds one",
+        s.step_size));
   if (!(s.curvature_floor >= 0) || !std::isfinite(s.curvature_floor))
-    throw UsageError(
-        fmt::format("curvature floor {} is not usable: it must be 0 or a positive number", s.curvature_floor));
+    throw UsageError(fmt::format("curvature floor {} is not usable: it must be 0 or a positive number",
+                                 s.curvature_floor));
   const std::string_view name = find_sampler(s.sampler).name;
   if (name == "rwm") return Rwm{s.step_size};
   if (name == "mala") return Mala{s.step_size, s.as_published};
@@ -69,8 +77,8 @@ Kernel make_kernel(const KernelSettings& s) {
   return PcLineFmala{s.step_size, s.curvature_floor};
 }
 
-StepInfo step(const Kernel& kernel, State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
-              Workspace& workspace) {
+StepInfo step(const Kernel& kernel, State& state, AnyTarget& target, const Metric& metric,
+              const StepRandom& random, Workspace& workspace) {
   return std::visit([&](const auto& k) { return k.step(state, target, metric, random, workspace); }, kernel);
 }
 

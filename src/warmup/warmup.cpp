@@ -35,14 +35,15 @@ void WarmUp::set_step_size(double step_size) {
   kernel_ = make_kernel(settings_.kernel);
 }
 
-void WarmUp::search_step_size(const State& state, AnyTarget& target, const Stream& stream, Workspace& workspace) {
+void WarmUp::search_step_size(const State& state, AnyTarget& target, const Stream& stream,
+                              Workspace& workspace) {
   if (!settings_.adapt_step_size) return;
   const auto acceptance = [&](int round) {
     double sum = 0;
     for (int trial = 0; trial < trials; ++trial) {
       State copy = state;
-      const std::uint64_t number = search_steps_begin + (searches_ << 16) +
-                                   static_cast<std::uint64_t>(round * trials + trial);
+      const std::uint64_t number =
+          search_steps_begin + (searches_ << 16) + static_cast<std::uint64_t>(round * trials + trial);
       sum += onward::step(kernel_, copy, target, metric_, StepRandom(stream, number), workspace).acceptance;
     }
     return sum / trials;
@@ -96,10 +97,10 @@ void check_dense_metric(std::size_t dimension, std::size_t chains) {
   const double memory =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   if (bytes > memory / 2)
-    throw UsageError(
-        fmt::format("a dense metric for {} parameters and {} chains would take {:.1f} GB of this machine's {:.1f} GB; "
-                    "use --metric diag, or fewer chains",
-                    dimension, chains, bytes / 1e9, memory / 1e9));
+    throw UsageError(fmt::format(
+        "a dense metric for {} parameters and {} chains would take {:.1f} GB of this machine's {:.1f} GB; "
+        "use --metric diag, or fewer chains",
+        dimension, chains, bytes / 1e9, memory / 1e9));
 }
 
 }  // namespace onward

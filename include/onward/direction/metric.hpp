@@ -1,7 +1,7 @@
 #pragma once
-// The metric: what warm-up learned about the target's scales. It is a linear map L; a kernel draws its noise and its
-// directions in units where the target is about as wide everywhere, and pushes them through L to the parameters.
-// Since a kernel knows every move in those units before pushing it, no inverse is ever needed.
+// The metric: what warm-up learned about the target's scales. It is a linear map L; a kernel draws its noise
+// and its directions in units where the target is about as wide everywhere, and pushes them through L to the
+// parameters. Since a kernel knows every move in those units before pushing it, no inverse is ever needed.
 
 #include <cstddef>
 #include <span>
@@ -18,7 +18,8 @@ enum class MetricKind { none, diag, dense };
 std::string_view to_string(MetricKind kind);
 MetricKind metric_from_string(std::string_view name);  ///< throws UsageError for an unknown name
 
-/// L = I, a diagonal, or a lower triangle (Real = double only). Real may be a SIMD batch whose lanes are chains.
+/// L = I, a diagonal, or a lower triangle (Real = double only). Real may be a SIMD batch whose lanes are
+/// chains.
 template <class Real>
 class BasicMetric {
  public:

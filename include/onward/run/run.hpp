@@ -1,6 +1,6 @@
 #pragma once
-// A run: chains over threads, from settings to draws. It knows kernels and targets, never a model's insides or a file:
-// draws go to whoever listens.
+// A run: chains over threads, from settings to draws. It knows kernels and targets, never a model's insides
+// or a file: draws go to whoever listens.
 
 #include <atomic>
 #include <cstddef>
@@ -17,14 +17,14 @@ namespace onward {
 
 /// One kept state of one chain.
 struct Draw {
-  double log_density;                  ///< of what is sampled: tempered, and in the space that is sampled
-  double acceptance;                   ///< mean over the steps since the last draw
+  double log_density;  ///< of what is sampled: tempered, and in the space that is sampled
+  double acceptance;   ///< mean over the steps since the last draw
   double step_size;
   std::span<const double> parameters;  ///< as the target's names() has them
 };
 
-/// Whoever wants to have draws as they come (a file writer, say). Functions are called from the chain's thread, each
-/// chain from one thread at a time, chains at the same time.
+/// Whoever wants to have draws as they come (a file writer, say). Functions are called from the chain's
+/// thread, each chain from one thread at a time, chains at the same time.
 class DrawListener {
  public:
   virtual ~DrawListener() = default;
@@ -44,8 +44,9 @@ struct Progress {
 struct Hooks {
   DrawListener* listener = nullptr;
   std::function<void(const Progress&)> progress;  ///< called from the calling thread a few times a second
-  const std::atomic<bool>* stop = nullptr;        ///< set it (from a signal handler, say) and chains end at the next step
-  bool keep_draws = true;                         ///< in the Run's memory
+  const std::atomic<bool>* stop =
+      nullptr;             ///< set it (from a signal handler, say) and chains end at the next step
+  bool keep_draws = true;  ///< in the Run's memory
 };
 
 /// What one chain gave.
@@ -55,8 +56,8 @@ struct ChainRecord {
   std::size_t draws = 0;
   std::uint64_t sampling_steps = 0;
   double step_size = 0;
-  double acceptance = 0;  ///< mean acceptance probability while sampling
-  Counts counts;          ///< warm-up included
+  double acceptance = 0;      ///< mean acceptance probability while sampling
+  Counts counts;              ///< warm-up included
   std::uint64_t floored = 0;  ///< sampling steps in which the curvature floor acted
   double warmup_seconds = 0, sampling_seconds = 0;
 };
@@ -70,7 +71,8 @@ struct Run {
   std::vector<std::string> names;
   std::vector<ChainRecord> chains;
   Ending ending = Ending::complete;
-  double warmup_seconds = 0, sampling_seconds = 0;  ///< of the wall clock, shared out by what the chains' threads did
+  double warmup_seconds = 0,
+         sampling_seconds = 0;  ///< of the wall clock, shared out by what the chains' threads did
 
   std::size_t draws() const;  ///< of the shortest chain
   Counts counts() const;

@@ -1,7 +1,7 @@
 #pragma once
 // FMALA (the paper's algorithm 1): Langevin drift along one random direction, noise in all of them.
-// The reverse proposal uses a fresh direction at θ*; exact because (θ, v) → (θ*, v*) is a move on the extended space
-// p(θ)·U(v), and drawing v anew at the next step is a Gibbs update.
+// The reverse proposal uses a fresh direction at θ*; exact because (θ, v) → (θ*, v*) is a move on the
+// extended space p(θ)·U(v), and drawing v anew at the next step is a Gibbs update.
 
 #include "onward/sampler/kernel.hpp"
 
@@ -19,7 +19,8 @@ struct BasicFmala {
     const std::size_t dimension = state.position.size();
     const Real size(static_cast<double>(dimension));
     const Real eta = bias_correction == BiasCorrection::coupled ? step_size * simd::sqrt(size) : step_size;
-    const Real drift = bias_correction == BiasCorrection::drift ? size * eta * eta / Real(2) : eta * eta / Real(2);
+    const Real drift =
+        bias_correction == BiasCorrection::drift ? size * eta * eta / Real(2) : eta * eta / Real(2);
 
     // v ~ Uniform(S), F1(θ, v)
     random.direction(w.direction);

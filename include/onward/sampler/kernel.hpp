@@ -1,7 +1,8 @@
 #pragma once
-// What all kernels share: the state they move, what they report of a step, where their random numbers come from,
-// and the Metropolis decision. A kernel is a record of settings with one function `step`; it holds nothing else, so it
-// can be tested, replayed and checkpointed alone. Real is double, or a SIMD batch whose lanes are chains.
+// What all kernels share: the state they move, what they report of a step, where their random numbers come
+// from, and the Metropolis decision. A kernel is a record of settings with one function `step`; it holds
+// nothing else, so it can be tested, replayed and checkpointed alone. Real is double, or a SIMD batch whose
+// lanes are chains.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +32,8 @@ template <class Real>
 struct BasicStepInfo {
   Real acceptance{};                   ///< the probability with which the proposal was to be accepted
   simd::mask_t<Real> accepted{false};  ///< whether it was
-  simd::mask_t<Real> floored{false};   ///< whether the curvature was raised to its floor (preconditioned kernels)
+  simd::mask_t<Real> floored{
+      false};  ///< whether the curvature was raised to its floor (preconditioned kernels)
 };
 using StepInfo = BasicStepInfo<double>;
 
@@ -45,7 +47,9 @@ class BasicStepRandom {
   void noise(std::span<Real> z) const { stream_->normals(step_, Purpose::noise, z); }
   Real noise() const { return stream_->normal(step_, Purpose::noise); }
   void direction(std::span<Real> v) const { stream_->direction(step_, Purpose::direction, v); }
-  void reverse_direction(std::span<Real> v) const { stream_->direction(step_, Purpose::reverse_direction, v); }
+  void reverse_direction(std::span<Real> v) const {
+    stream_->direction(step_, Purpose::reverse_direction, v);
+  }
   Real uniform() const { return stream_->uniform(step_, Purpose::accept); }
 
  private:
@@ -58,22 +62,29 @@ using StepRandom = BasicStepRandom<double>;
 template <class Real>
 struct BasicWorkspace {
   explicit BasicWorkspace(std::size_t dimension)
-      : noise(dimension), direction(dimension), reverse(dimension), move(dimension), pushed(dimension),
-        proposal(dimension), gradient(dimension) {}
+      : noise(dimension),
+        direction(dimension),
+        reverse(dimension),
+        move(dimension),
+        pushed(dimension),
+        proposal(dimension),
+        gradient(dimension) {}
   std::vector<Real> noise, direction, reverse, move, pushed, proposal, gradient;
 };
 using Workspace = BasicWorkspace<double>;
 
-/// The paper's appendix B.1: the unit direction v carries 1/D of the gradient; scaling it by √D removes that bias.
+/// The paper's appendix B.1: the unit direction v carries 1/D of the gradient; scaling it by √D removes that
+/// bias.
 enum class BiasCorrection {
   none,     ///< as in the algorithm boxes
-  coupled,  ///< drift and noise both with η√D (what the paper's experiments with networks and regressions use)
+  coupled,  ///< drift and noise both with η√D (what the paper's experiments with networks and regressions
+            ///< use)
   drift     ///< the drift alone: η²D/2, noise η
 };
 
-/// h: what the preconditioned kernels scale by. |curvature|, but at least κ·slope², since where the density is nearly
-/// linear along v the curvature says nothing of its width. A function of the place alone, the same forward and reverse,
-/// so the Metropolis ratio stays exact. κ = 0 is the paper's kernel.
+/// h: what the preconditioned kernels scale by. |curvature|, but at least κ·slope², since where the density
+/// is nearly linear along v the curvature says nothing of its width. A function of the place alone, the same
+/// forward and reverse, so the Metropolis ratio stays exact. κ = 0 is the paper's kernel.
 template <class Real>
 Real curvature_scale(const BasicJet<Real>& jet, double floor, simd::mask_t<Real>& floored) {
   const Real curvature = simd::abs(jet.curvature);

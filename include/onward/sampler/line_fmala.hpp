@@ -1,6 +1,6 @@
 #pragma once
-// Line-FMALA (the paper's algorithm 2): a one-dimensional MALA step along a random direction. The reverse proposal
-// moves along the same line, so any direction that ignores the state is exact.
+// Line-FMALA (the paper's algorithm 2): a one-dimensional MALA step along a random direction. The reverse
+// proposal moves along the same line, so any direction that ignores the state is exact.
 
 #include "onward/sampler/kernel.hpp"
 

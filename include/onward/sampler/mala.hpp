@@ -1,6 +1,6 @@
 #pragma once
-// MALA: θ* = θ + η²/2 ∇f + η z, the backpropagation baseline. The gradient at an accepted place is kept, so that a step
-// costs one gradient; as published it is computed anew at both ends.
+// MALA: θ* = θ + η²/2 ∇f + η z, the backpropagation baseline. The gradient at an accepted place is kept, so
+// that a step costs one gradient; as published it is computed anew at both ends.
 
 #include "onward/sampler/kernel.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-// PC-FMALA (the paper's algorithm 3): FMALA scaled by the curvature h = |vᵀ∇²f v| of the place. Forward and reverse
-// proposals have different widths, so their normalisers (D·log of the scale) stay in the ratio.
+// PC-FMALA (the paper's algorithm 3): FMALA scaled by the curvature h = |vᵀ∇²f v| of the place. Forward and
+// reverse proposals have different widths, so their normalisers (D·log of the scale) stay in the ratio.
 
 #include "onward/sampler/kernel.hpp"
 
@@ -9,8 +9,9 @@ namespace onward {
 template <class Real>
 struct BasicPcFmala {
   Real step_size;
-  BiasCorrection bias_correction = BiasCorrection::none;  ///< coupled and drift: noise divided by √D, drift kept
-  double curvature_floor = 0;                             ///< κ of curvature_scale()
+  BiasCorrection bias_correction =
+      BiasCorrection::none;    ///< coupled and drift: noise divided by √D, drift kept
+  double curvature_floor = 0;  ///< κ of curvature_scale()
 
   template <class T>
   BasicStepInfo<Real> step(BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
@@ -18,7 +19,8 @@ struct BasicPcFmala {
     BasicStepInfo<Real> info;
     const std::size_t dimension = state.position.size();
     const Real size(static_cast<double>(dimension));
-    const Real noise_scale = bias_correction == BiasCorrection::none ? step_size : step_size / simd::sqrt(size);
+    const Real noise_scale =
+        bias_correction == BiasCorrection::none ? step_size : step_size / simd::sqrt(size);
     const Real half_eta2 = step_size * step_size / Real(2);
 
     // v ~ Uniform(S), F2(θ, v)
@@ -46,7 +48,8 @@ struct BasicPcFmala {
       w.reverse[i] = (w.move[i] + drift_there * w.reverse[i]) / sigma_there;
 
     const Real log_forward = Real(-0.5) * simd::sum_of_squares<Real>(w.noise) - size * simd::log(sigma);
-    const Real log_reverse = Real(-0.5) * simd::sum_of_squares<Real>(w.reverse) - size * simd::log(sigma_there);
+    const Real log_reverse =
+        Real(-0.5) * simd::sum_of_squares<Real>(w.reverse) - size * simd::log(sigma_there);
     metropolis(state, w, there.value, there.value + log_reverse - (here.value + log_forward), random, info);
     return info;
   }

@@ -1,6 +1,7 @@
 #pragma once
-// PC-Line-FMALA (the paper's algorithm 4): a one-dimensional MALA step along a random direction, scaled by the
-// curvature h = |vᵀ∇²f v| found there. The widths of forward and reverse proposals differ and stay in the ratio.
+// PC-Line-FMALA (the paper's algorithm 4): a one-dimensional MALA step along a random direction, scaled by
+// the curvature h = |vᵀ∇²f v| found there. The widths of forward and reverse proposals differ and stay in the
+// ratio.
 
 #include "onward/sampler/kernel.hpp"
 

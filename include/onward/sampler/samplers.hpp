@@ -23,7 +23,8 @@ struct SamplerInfo {
   std::string_view summary;
   bool line;                 ///< one step moves along one direction: D steps make a sweep
   bool needs_gradient;       ///< asks for full gradients, not jets
-  double target_acceptance;  ///< what warm-up steers the step size to; docs/decisions/acceptance.md has the figures
+  double target_acceptance;  ///< what warm-up steers the step size to; docs/decisions/acceptance.md has the
+                             ///< figures
 };
 
 std::span<const SamplerInfo> samplers();
@@ -46,7 +47,7 @@ using Kernel = std::variant<Rwm, Mala, Fmala, LineFmala, PcFmala, PcLineFmala>;
 Kernel make_kernel(const KernelSettings& settings);
 
 /// One step of any kernel on any target.
-StepInfo step(const Kernel& kernel, State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
-              Workspace& workspace);
+StepInfo step(const Kernel& kernel, State& state, AnyTarget& target, const Metric& metric,
+              const StepRandom& random, Workspace& workspace);
 
 }  // namespace onward

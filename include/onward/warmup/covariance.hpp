@@ -1,6 +1,6 @@
 #pragma once
-// Learns scales from the places a chain visits: running mean and (co)variance by Welford's update, shrunk towards a
-// small multiple of the identity in proportion to how little was seen (as Stan does).
+// Learns scales from the places a chain visits: running mean and (co)variance by Welford's update, shrunk
+// towards a small multiple of the identity in proportion to how little was seen (as Stan does).
 
 #include <span>
 
@@ -23,7 +23,7 @@ class CovarianceLearner {
   MetricKind kind_;
   std::size_t count_ = 0;
   Eigen::VectorXd mean_, before_, after_;
-  Eigen::VectorXd squares_;  // diag: Σ (x - mean)²
+  Eigen::VectorXd squares_;   // diag: Σ (x - mean)²
   Eigen::MatrixXd products_;  // dense: Σ (x - mean)(x - mean)ᵀ, lower triangle
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// Steers the step size to a wanted acceptance by Nesterov's dual averaging (Hoffman and Gelman 2014, section 3.2).
+// Steers the step size to a wanted acceptance by Nesterov's dual averaging (Hoffman and Gelman 2014,
+// section 3.2).
 
 #include <cmath>
 
@@ -7,7 +8,9 @@ namespace onward {
 
 class DualAveraging {
  public:
-  DualAveraging(double target_acceptance, double step_size) : target_(target_acceptance) { restart(step_size); }
+  DualAveraging(double target_acceptance, double step_size) : target_(target_acceptance) {
+    restart(step_size);
+  }
 
   /// Begins anew around a step size, as after a change of metric. The first trials aim ten times above it.
   void restart(double step_size) {
@@ -28,7 +31,7 @@ class DualAveraging {
     log_average_ = share * log_step_ + (1 - share) * log_average_;
   }
 
-  double current() const { return std::exp(log_step_); }   ///< to try next
+  double current() const { return std::exp(log_step_); }     ///< to try next
   double average() const { return std::exp(log_average_); }  ///< to keep
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Warm-up: finds a step size and a metric while the chain travels to where the mass is, then freezes into a kernel with
-// fixed settings. The two are different types, so that nothing can adapt while draws are kept.
+// Warm-up: finds a step size and a metric while the chain travels to where the mass is, then freezes into a
+// kernel with fixed settings. The two are different types, so that nothing can adapt while draws are kept.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +14,12 @@
 namespace onward {
 
 struct WarmUpSettings {
-  KernelSettings kernel;          ///< its step size is where the search begins, or stays if that is switched off
+  KernelSettings kernel;  ///< its step size is where the search begins, or stays if that is switched off
   bool adapt_step_size = true;
-  double target_acceptance = 0;   ///< 0: the sampler's own
+  double target_acceptance = 0;  ///< 0: the sampler's own
   MetricKind metric = MetricKind::diag;
   std::size_t steps = 1000;
-  std::size_t sweep = 1;          ///< steps that make a sweep: D for line kernels
+  std::size_t sweep = 1;  ///< steps that make a sweep: D for line kernels
 };
 
 /// What sampling uses: nothing in here changes any more.
@@ -38,7 +38,8 @@ class WarmUp {
   void search_step_size(const State& state, AnyTarget& target, const Stream& stream, Workspace& workspace);
 
   /// One adaptive step; `number` counts from 1.
-  StepInfo step(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number, Workspace& workspace);
+  StepInfo step(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number,
+                Workspace& workspace);
 
   FrozenKernel freeze() const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// When warm-up learns what, as in Stan: a first stretch for the step size alone, then windows of doubling length at whose
-// end the metric is renewed, then a last stretch for the step size alone.
+// When warm-up learns what, as in Stan: a first stretch for the step size alone, then windows of doubling
+// length at whose end the metric is renewed, then a last stretch for the step size alone.
 
 #include <cstddef>
 

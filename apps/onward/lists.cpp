@@ -1,0 +1,46 @@
+// `onward models` and `onward samplers`: what there is, a line each.
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "models/models.hpp"
+#include "onward/sampler/samplers.hpp"
+
+namespace onward::app {
+
+void add_lists(CLI::App& app, Action& action) {
+  static bool json = false;
+  auto* models_command = app.add_subcommand("models", "the built-in models, a line each");
+  models_command->add_flag("--json", json, "as a JSON array on stdout");
+  models_command->callback([&action] {
+    action = [] {
+      auto rows = nlohmann::json::array();
+      for (const auto& model : models::list()) {
+        if (!json) fmt::print("{:<15} {}\n", model.name, model.summary);
+        rows.push_back({{"name", model.name}, {"summary", model.summary}});
+      }
+      if (json) fmt::print("{}\n", rows.dump(1));
+      return done;
+    };
+  });
+  auto* samplers_command = app.add_subcommand("samplers", "the samplers, a line each");
+  samplers_command->add_flag("--json", json, "as a JSON array on stdout");
+  samplers_command->callback([&action] {
+    action = [] {
+      auto rows = nlohmann::json::array();
+      for (const auto& sampler : samplers()) {
+        if (!json) fmt::print("{:<15} {}\n", sampler.name, sampler.summary);
+        rows.push_back({{"name", sampler.name},
+                        {"summary", sampler.summary},
+                        {"line", sampler.line},
+                        {"needs_gradient", sampler.needs_gradient},
+                        {"target_acceptance", sampler.target_acceptance}});
+      }
+      if (json) fmt::print("{}\n", rows.dump(1));
+      return done;
+    };
+  });
+}
+
+}  // namespace onward::app

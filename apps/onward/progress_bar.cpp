@@ -1,0 +1,46 @@
+#include "progress_bar.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace onward::app {
+
+std::string duration(double seconds) {
+  if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1000);
+  if (seconds < 100) return fmt::format("{:.3g} s", seconds);
+  const auto whole = static_cast<long>(std::lround(seconds));
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+ProgressBar::ProgressBar(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
+ProgressBar::~ProgressBar() { clear(); }
+
+void ProgressBar::clear() {
+  if (!shown_) return;
+  if (terminal_) fmt::print(stderr, "\r\x1b[K");
+  shown_ = false;
+}
+
+void ProgressBar::show(const Progress& p) {
+  if (quiet_ || p.seconds < next_ || p.steps_total == 0) return;
+  const double share = static_cast<double>(p.steps_done) / static_cast<double>(p.steps_total);
+  const std::string figures = fmt::format("{:3.0f}%  {}  acceptance {:.2f}  {:.3g} steps/s  {} left",
+                                          100 * share, p.chains_warming > 0 ? "warm-up " : "sampling",
+                                          p.acceptance, p.steps_per_second, duration(p.seconds_left));
+  if (terminal_) {
+    constexpr int width = 24;
+    const int filled = static_cast<int>(share * width);
+    fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {}\x1b[K", "", filled, "", width - filled, figures);
+    shown_ = true;
+    next_ = p.seconds + 0.2;
+  } else {
+    fmt::print(stderr, "{}\n", figures);
+    next_ = p.seconds + (p.seconds < 30 ? 5 : p.seconds < 300 ? 15 : 60);
+  }
+}
+
+}  // namespace onward::app

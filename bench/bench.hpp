@@ -1,0 +1,44 @@
+#pragma once
+// Benchmarks: one row a figure, beside its peer measured in the same run and the bar it is held to. Times are
+// compared as ratios only, since machines are noisy.
+
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace onward::bench {
+
+struct Row {
+  std::string name;
+  double value;
+  std::string unit;
+  std::optional<std::string> peer = {};
+  std::optional<double> peer_value = {};
+  std::optional<double> ratio = {};
+  std::optional<std::string> bar = {};
+  std::optional<bool> met = {};
+};
+
+/// The cases by name; each gives its rows.
+std::vector<std::string> cases();
+/// Throws UsageError for an unknown case.
+std::vector<Row> run(const std::string& name);
+
+std::vector<Row> jets();
+std::vector<Row> kernels();
+
+/// Seconds that one call of each of two functions takes: the least of several rounds in which they alternate,
+/// so that a disturbance of the machine hits both.
+struct Pair {
+  double first, second;
+};
+Pair time_pair(const std::function<void()>& first, const std::function<void()>& second);
+
+/// Keeps the compiler from dropping a computation.
+inline void keep(double value) { asm volatile("" : : "x"(value) : "memory"); }
+
+}  // namespace onward::bench

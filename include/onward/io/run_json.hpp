@@ -1,0 +1,32 @@
+#pragma once
+// A run in JSON: its settings as run.json keeps them, and its results as `sample --json` and summary.json
+// have them.
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "onward/run/run.hpp"
+
+namespace onward {
+
+nlohmann::ordered_json settings_json(const RunSettings& resolved);
+
+/// One object a parameter; numbers that are not finite become null.
+nlohmann::ordered_json summary_json(const std::vector<ParameterSummary>& parameters);
+
+/// All of CLI.md's `sample --json`; `parameters` is left out if there are more than `most` of them.
+nlohmann::ordered_json result_json(const std::string& model, const Run& run,
+                                   const std::vector<ParameterSummary>& parameters, std::size_t most = 1000);
+
+/// Largest R-hat and smallest ESS; NaN if there is none.
+struct WorstCase {
+  double rhat, ess_bulk, ess_tail;
+};
+WorstCase worst_case(const std::vector<ParameterSummary>& parameters);
+
+/// The most memory that this process has held so far.
+std::size_t peak_rss_bytes();
+
+}  // namespace onward

@@ -1,0 +1,135 @@
+#pragma once
+// A target from one generic callable: the user writes the log density once, over any scalar type, and gets
+// values, jets and gradients from it.
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onward/ad/ad.hpp"
+#include "onward/error.hpp"
+#include "onward/target/parameters.hpp"
+#include "onward/target/target.hpp"
+
+namespace onward {
+
+/// The scalar type of what a callable receives: `using T = onward::scalar_of<decltype(t)>;`
+template <class Span>
+using scalar_of = std::remove_cvref_t<decltype(std::declval<Span>()[0])>;
+
+/// f(std::span<const T>) -> T, for T any of the forward and reverse scalars. Each copy has its own scratch
+/// memory.
+template <class F>
+class CallableTarget {
+ public:
+  CallableTarget(std::size_t dimension, F f, std::vector<std::string> names = {})
+      : dimension_(dimension), f_(std::move(f)), names_(std::move(names)) {
+    if (dimension_ == 0) throw UsageError("a target needs a dimension of at least 1; it was given 0");
+    if (!names_.empty() && names_.size() != dimension_)
+      throw UsageError("a target of dimension " + std::to_string(dimension_) + " was given " +
+                       std::to_string(names_.size()) + " names");
+  }
+
+  std::size_t dimension() const { return dimension_; }
+  std::vector<std::string> names() const { return names_; }
+  const F& callable() const { return f_; }
+
+  Jet jet(VectorView theta, VectorView v, Order order) {
+    switch (order) {
+      case Order::value: {
+        values_.resize(dimension_);
+        for (std::size_t i = 0; i < dimension_; ++i) values_[i] = theta[i];
+        const Value<double> f = f_(std::span<const Value<double>>(values_));
+        return {f.value, 0, 0};
+      }
+      case Order::slope: {
+        duals_.resize(dimension_);
+        for (std::size_t i = 0; i < dimension_; ++i) duals_[i] = Dual<double>(theta[i], v[i]);
+        const Dual<double> f = f_(std::span<const Dual<double>>(duals_));
+        return {f.value, f.slope, 0};
+      }
+      case Order::curvature: {
+        jets_.resize(dimension_);
+        for (std::size_t i = 0; i < dimension_; ++i) jets_[i] = Jet2<double>(theta[i], v[i], 0.0);
+        const Jet2<double> f = f_(std::span<const Jet2<double>>(jets_));
+        return {f.value, f.slope, f.curvature};
+      }
+    }
+    return {};
+  }
+
+  /// For baseline MALA. Forward mode with a register full of tangents a pass while the dimension is small,
+  /// reverse mode above: docs/decisions/gradient.md has the figures.
+  double gradient(VectorView theta, std::span<double> out) {
+    return dimension_ <= forward_gradient_limit ? forward_gradient(theta, out) : reverse_gradient(theta, out);
+  }
+
+  static constexpr std::size_t forward_gradient_limit = 2 * simd::lanes_v<simd::Batch<double>>;
+
+  double forward_gradient(VectorView theta, std::span<double> out) {
+    using Tangents = simd::Batch<double>;
+    using T = Dual<double, Tangents>;
+    constexpr std::size_t lanes = simd::lanes_v<Tangents>;
+    chunk_.resize(dimension_);
+    double value = 0;
+    for (std::size_t begin = 0; begin < dimension_; begin += lanes) {
+      for (std::size_t i = 0; i < dimension_; ++i) {
+        alignas(Tangents) double unit[lanes] = {};
+        if (i >= begin && i < begin + lanes) unit[i - begin] = 1;
+        chunk_[i] = T(theta[i], Tangents::load_aligned(unit));
+      }
+      const T f = f_(std::span<const T>(chunk_));
+      value = f.value;
+      for (std::size_t i = begin; i < dimension_ && i < begin + lanes; ++i)
+        out[i] = simd::lane(f.slope, i - begin);
+    }
+    return value;
+  }
+
+  double reverse_gradient(VectorView theta, std::span<double> out) {
+    return onward::gradient(f_, theta, out);
+  }
+
+ private:
+  std::size_t dimension_;
+  F f_;
+  std::vector<std::string> names_;
+  std::vector<Value<double>> values_;
+  std::vector<Dual<double>> duals_;
+  std::vector<Jet2<double>> jets_;
+  std::vector<Dual<double, simd::Batch<double>>> chunk_;
+};
+
+/// A target of that dimension from a log density, up to a constant:
+///
+///     auto target = onward::target(2, [](const auto& t) { return -0.5 * (t[0] * t[0] + t[1] * t[1]); });
+template <class F>
+CallableTarget<F> target(std::size_t dimension, F f, std::vector<std::string> names = {}) {
+  return CallableTarget<F>(dimension, std::move(f), std::move(names));
+}
+
+/// A target over declared parameters: f gets one constrained argument a parameter, the Jacobian is added, and
+/// draws are reported as the parameters themselves.
+template <class P, class F>
+class ParametrisedTarget : public CallableTarget<ParametrisedDensity<P, F>> {
+ public:
+  ParametrisedTarget(P parameters, F f)
+      : CallableTarget<ParametrisedDensity<P, F>>(parameters.dimension(), {parameters, std::move(f)}) {}
+
+  const P& parameters() const { return this->callable().parameters(); }
+  std::vector<std::string> names() const { return parameters().names(); }
+  void constrain(VectorView theta, std::span<double> out) const { parameters().constrain(theta, out); }
+};
+
+/// A target from declared parameters and a log density over them:
+///
+///     auto target = onward::target(onward::Parameters{}.real("mu").positive("tau"), [](auto mu, auto tau) {
+///     ... });
+template <class... Kinds, class F>
+ParametrisedTarget<Parameters<Kinds...>, F> target(Parameters<Kinds...> parameters, F f) {
+  return {std::move(parameters), std::move(f)};
+}
+
+}  // namespace onward

@@ -1,0 +1,113 @@
+#include "models.hpp"
+
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "eight_schools.hpp"
+#include "funnel.hpp"
+#include "gaussian.hpp"
+#include "onward/error.hpp"
+#include "onward/target/callable.hpp"
+#include "onward/util/suggest.hpp"
+#include "rosenbrock.hpp"
+
+namespace onward::models {
+namespace {
+
+constexpr std::array model_list{
+    ModelInfo{"eight-schools", "hierarchical model of eight schools, non-centred; D = 10", 10, false, false},
+    ModelInfo{"funnel", "Neal's funnel, w and --dim x's; D = dim + 1", 10, true, false},
+    ModelInfo{"gaussian", "normal, correlated, --condition sets the ratio of its variances", 10, true, true},
+    ModelInfo{"rosenbrock", "Rosenbrock's banana, in pairs; --dim even", 2, true, false},
+};
+
+// Beyond this a run would need more memory than a machine has, several vectors a chain.
+constexpr std::size_t largest_dimension = 100'000'000;
+
+/// Adds names and constrain() to a generic target.
+class EightSchoolsTarget : public CallableTarget<EightSchoolsDensity> {
+ public:
+  EightSchoolsTarget() : CallableTarget(EightSchoolsDensity::schools + 2, {}) {}
+  static std::vector<std::string> names() { return EightSchoolsDensity::names(); }
+  static void constrain(VectorView theta, std::span<double> out) {
+    EightSchoolsDensity::constrain(theta, out);
+  }
+};
+
+std::vector<std::string> numbered(std::string_view name, std::size_t count) {
+  std::vector<std::string> names;
+  names.reserve(count);
+  for (std::size_t i = 1; i <= count; ++i) names.push_back(fmt::format("{}.{}", name, i));
+  return names;
+}
+
+Model make_funnel(std::size_t count) {
+  auto names = numbered("x", count);
+  names.insert(names.begin(), "w");
+  KnownMoments known{std::vector<double>(count + 1, 0.0), std::vector<double>(count + 1, std::exp(9.0 / 4))};
+  known.sd[0] = 3;
+  return {target(count + 1, FunnelDensity{}, std::move(names)), std::move(known)};
+}
+
+Model make_gaussian(std::size_t dimension, double condition) {
+  if (!(condition >= 1) || !std::isfinite(condition))
+    throw UsageError(fmt::format("condition number {} is not usable: it must be 1 or more", condition));
+  GaussianDensity density(dimension, condition);
+  KnownMoments known;
+  known.mean.resize(dimension, 0.0);
+  if (dimension <= 10'000) {
+    known.sd = density.variances();
+    for (double& s : known.sd) s = std::sqrt(s);
+  }
+  std::optional<KnownMoments> moments;
+  if (!known.sd.empty()) moments = std::move(known);
+  return {target(dimension, std::move(density), numbered("x", dimension)), std::move(moments)};
+}
+
+Model make_rosenbrock(std::size_t dimension) {
+  if (dimension % 2 != 0)
+    throw UsageError(
+        fmt::format("rosenbrock comes in pairs: --dim {} is odd; give an even number", dimension));
+  KnownMoments known;
+  for (std::size_t i = 0; i < dimension; i += 2) {
+    // x ~ N(1, s² = 1/2): E x² = 3/2, var x² = 4 s² + 2 s⁴ = 5/2
+    known.mean.insert(known.mean.end(), {1.0, 1.5});
+    known.sd.insert(known.sd.end(), {std::sqrt(0.5), std::sqrt(2.5 + 1.0 / 200)});
+  }
+  return {target(dimension, RosenbrockDensity{}, numbered("x", dimension)), std::move(known)};
+}
+
+}  // namespace
+
+std::span<const ModelInfo> list() { return model_list; }
+
+Model make(std::string_view name, const ModelOptions& options) {
+  const ModelInfo* info = nullptr;
+  std::vector<std::string> names;
+  for (const auto& candidate : model_list) {
+    names.emplace_back(candidate.name);
+    if (candidate.name == name) info = &candidate;
+  }
+  if (info == nullptr)
+    throw UsageError(
+        fmt::format("there is no model '{}'.{} Models: {}", name, suggestion(name, names), joined(names)));
+  if (options.dimension && !info->has_dimension)
+    throw UsageError(fmt::format("{} has a fixed dimension: leave --dim {} out", name, *options.dimension));
+  if (options.condition && !info->has_condition)
+    throw UsageError(
+        fmt::format("{} has no condition number: leave --condition {} out", name, *options.condition));
+  const std::size_t dimension = options.dimension.value_or(info->default_dimension);
+  if (dimension == 0) throw UsageError("dimension 0 makes no sense: give --dim 1 or more");
+  if (dimension > largest_dimension)
+    throw UsageError(
+        fmt::format("dimension {} is too large: {} takes at most {}", dimension, name, largest_dimension));
+
+  if (name == "funnel") return make_funnel(dimension);
+  if (name == "gaussian") return make_gaussian(dimension, options.condition.value_or(1));
+  if (name == "rosenbrock") return make_rosenbrock(dimension);
+  return {EightSchoolsTarget{}, std::nullopt};
+}
+
+}  // namespace onward::models

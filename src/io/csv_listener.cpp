@@ -1,0 +1,52 @@
+#include "onward/io/csv_listener.hpp"
+
+#include <fmt/format.h>
+
+#include "onward/sampler/samplers.hpp"
+
+namespace onward {
+
+CsvListener::CsvListener(const RunFolder& folder, const std::string& model, const RunSettings& resolved,
+                         const std::vector<std::string>& names)
+    : adapts_(!resolved.step_size || *resolved.metric != MetricKind::none) {
+  StanCsvHeader header;
+  header.model = model;
+  header.sampler = resolved.sampler;
+  header.seed = *resolved.seed;
+  header.draws = resolved.draws;
+  header.warmup = *resolved.warmup;
+  header.thin = *resolved.thin;
+  header.extra = {{"bias_correction", std::string(to_string(resolved.bias_correction))},
+                  {"metric", std::string(to_string(*resolved.metric))},
+                  {"temperature", fmt::format("{}", resolved.temperature)}};
+  header.parameter_names = names;
+  for (std::size_t chain = 0; chain < resolved.chains; ++chain) {
+    header.chain_id = chain + 1;
+    files_.push_back({StanCsvWriter(folder.chain_csv(chain + 1), header), Clock::now()});
+  }
+  for (auto& file : files_) file.writer.flush();
+}
+
+void CsvListener::warmed_up(std::size_t chain, double step_size, const Metric& metric) {
+  std::vector<double> inverse;
+  if (metric.kind() == MetricKind::diag)
+    for (double scale : metric.scale()) inverse.push_back(scale * scale);
+  if (metric.kind() == MetricKind::dense)
+    for (Eigen::Index i = 0; i < metric.lower().rows(); ++i)
+      inverse.push_back(metric.lower().row(i).squaredNorm());
+  files_[chain].writer.adaptation(step_size, inverse, adapts_);
+}
+
+void CsvListener::drawn(std::size_t chain, const Draw& draw) {
+  File& file = files_[chain];
+  file.writer.draw(draw.log_density, draw.acceptance, draw.step_size, false, draw.parameters);
+  // Once a second is enough for whoever looks at the file while it grows, or after the machine stops.
+  if (const auto now = Clock::now(); now - file.flushed > std::chrono::seconds(1)) {
+    file.writer.flush();
+    file.flushed = now;
+  }
+}
+
+void CsvListener::finished(std::size_t chain) { files_[chain].writer.finish(); }
+
+}  // namespace onward

@@ -1,0 +1,112 @@
+#include "onward/io/run_json.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "onward/sampler/samplers.hpp"
+
+namespace onward {
+
+using nlohmann::ordered_json;
+
+ordered_json settings_json(const RunSettings& s) {
+  ordered_json start;
+  switch (s.start.kind) {
+    case Start::Kind::zeros:
+      start = "zeros";
+      break;
+    case Start::Kind::random:
+      start = {{"random", s.start.scale}};
+      break;
+    case Start::Kind::given:
+      start = s.start.position;
+      break;
+  }
+  return {{"sampler", s.sampler},
+          {"step_size", s.step_size ? ordered_json(*s.step_size) : ordered_json("adapted")},
+          {"target_acceptance", *s.target_acceptance},
+          {"bias_correction", to_string(s.bias_correction)},
+          {"curvature_floor", s.curvature_floor},
+          {"as_published", s.as_published},
+          {"warmup", *s.warmup},
+          {"draws", s.draws},
+          {"thin", *s.thin},
+          {"chains", s.chains},
+          {"seed", *s.seed},
+          {"init", start},
+          {"metric", to_string(*s.metric)},
+          {"temperature", s.temperature},
+          {"max_seconds", s.max_seconds}};
+}
+
+ordered_json summary_json(const std::vector<ParameterSummary>& parameters) {
+  auto rows = ordered_json::array();
+  for (const auto& p : parameters)
+    rows.push_back({{"name", p.name},
+                    {"mean", p.mean},
+                    {"sd", p.sd},
+                    {"q5", p.q5},
+                    {"q50", p.q50},
+                    {"q95", p.q95},
+                    {"mcse_mean", p.mcse_mean},
+                    {"ess_bulk", p.ess_bulk},
+                    {"ess_tail", p.ess_tail},
+                    {"rhat", p.rhat}});
+  return rows;
+}
+
+WorstCase worst_case(const std::vector<ParameterSummary>& parameters) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  WorstCase worst{none, none, none};
+  for (const auto& p : parameters) {
+    worst.rhat = std::fmax(worst.rhat, p.rhat);  // fmax and fmin pass over NaN
+    worst.ess_bulk = std::fmin(worst.ess_bulk, p.ess_bulk);
+    worst.ess_tail = std::fmin(worst.ess_tail, p.ess_tail);
+  }
+  return worst;
+}
+
+ordered_json result_json(const std::string& model, const Run& run,
+                         const std::vector<ParameterSummary>& parameters, std::size_t most) {
+  auto step_sizes = ordered_json::array(), acceptances = ordered_json::array();
+  std::uint64_t floored = 0;
+  for (const auto& chain : run.chains) {
+    step_sizes.push_back(chain.step_size);
+    acceptances.push_back(chain.acceptance);
+    floored += chain.floored;
+  }
+  const Counts counts = run.counts();
+  const WorstCase worst = worst_case(parameters);
+  ordered_json out{{"model", model},
+                   {"dimension", run.dimension},
+                   {"sampler", run.settings.sampler},
+                   {"settings", settings_json(run.settings)},
+                   {"seed", *run.settings.seed},
+                   {"chains", run.settings.chains},
+                   {"draws", run.draws()},
+                   {"step_size", step_sizes},
+                   {"acceptance", acceptances},
+                   {"seconds", {{"warmup", run.warmup_seconds}, {"sampling", run.sampling_seconds}}},
+                   {"steps_per_second", run.steps_per_second()},
+                   {"jets", counts.jets},
+                   {"gradients", counts.gradients},
+                   {"nonfinite", counts.nonfinite},
+                   {"curvature_floored", floored},
+                   {"max_rhat", worst.rhat},
+                   {"min_ess_bulk", worst.ess_bulk},
+                   {"min_ess_tail", worst.ess_tail},
+                   {"peak_rss_bytes", peak_rss_bytes()}};
+  if (parameters.size() <= most) out["parameters"] = summary_json(parameters);
+  return out;
+}
+
+std::size_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace onward
