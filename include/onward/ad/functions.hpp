@@ -186,6 +186,27 @@ constexpr X choose(const auto& mask, const X& a, const X& b) {
   }
 }
 
+/// Sum of exp(x - high) over a range, without the first entry that is the highest (in each lane).
+template <class R, AnyNumber X>
+constexpr X sum_of_others(const R& range, const X& high) {
+  using T = scalar_t<X>;
+  X sum = num<T>(0);
+  simd::mask_t<T> found = T(0) > T(0);
+  for (const auto& entry : range) {
+    const X& x = [&]() -> const X& {
+      if constexpr (std::same_as<std::remove_cvref_t<decltype(entry)>, X>) {
+        return entry;
+      } else {
+        return entry.value;
+      }
+    }();
+    const simd::mask_t<T> skip = (value_of(x) == value_of(high)) && !found;
+    found = found || skip;
+    if (!simd::all(skip)) sum += choose(skip, X(num<T>(0)), chain(rule::Exp{}, gap(x, high)));
+  }
+  return sum;
+}
+
 }  // namespace ad
 
 /// log(exp(a) + exp(b)), taken from the larger one: value, slope and curvature are those of the larger plus a
@@ -211,16 +232,22 @@ template <std::ranges::forward_range R>
 requires AnyNumber<std::ranges::range_value_t<R>>
 constexpr auto log_sum_exp(const R& range) {
   using X = std::ranges::range_value_t<R>;
-  X high = ad::neg_infinity<scalar_t<X>>();
-  bool empty = true;
-  for (const X& x : range) {
-    high = empty ? x : ad::choose(value_of(x) > value_of(high), x, high);
-    empty = false;
+  using T = scalar_t<X>;
+  if (std::ranges::empty(range)) return X(ad::neg_infinity<T>());
+  X high = *std::ranges::begin(range);
+  if constexpr (std::same_as<X, Reverse<T>>) {  // one node an entry, with its weight
+    for (const X& x : range) high.value = simd::select(x.value > high.value, x.value, high.value);
+    const T rest = ad::sum_of_others(range, high.value);
+    X result = T(high.value + simd::log1p(rest));
+    for (const X& x : range) {
+      const T weight = simd::exp(ad::gap(x.value, high.value)) / (T(1) + rest);
+      result = Tape<T>::record(result.value, result, T(1), x, weight);
+    }
+    return result;
+  } else {
+    for (const X& x : range) high = ad::choose(value_of(x) > value_of(high), x, high);
+    return X(high + ad::chain(ad::rule::Log1p{}, ad::sum_of_others(range, high)));
   }
-  if (empty) return high;
-  X sum = ad::num<scalar_t<X>>(0);
-  for (const X& x : range) sum += ad::chain(ad::rule::Exp{}, ad::gap(x, high));
-  return X(high + ad::chain(ad::rule::Log{}, sum));
 }
 template <AnyNumber X>
 constexpr X log_sum_exp(std::initializer_list<X> list) {

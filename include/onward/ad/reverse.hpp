@@ -162,13 +162,16 @@ Reverse<T> divide(const T& c, const Reverse<T>& a) {
   const T f = c / a.value, r = T(1) / a.value;
   return Tape<T>::record(f, a, simd::neg(T(f * r)));
 }
+/// A single number gets a node of its own too, so that adjoints are added in the order that a batch adds
+/// them.
 template <class T>
 Reverse<T> select(const simd::mask_t<T>& mask, const Reverse<T>& a, const Reverse<T>& b) {
   if constexpr (simd::is_batch_v<T>) {
     return Tape<T>::record(simd::select(mask, a.value, b.value), a, simd::select(mask, T(1), T(0)), b,
                            simd::select(mask, T(0), T(1)));
   } else {
-    return mask ? a : b;
+    const Reverse<T>& chosen = mask ? a : b;
+    return Tape<T>::record(chosen.value, chosen, T(1));
   }
 }
 

@@ -7,6 +7,7 @@
 // of its lanes taken one at a time. What the forms below take care of:
 //   - relative accuracy of the derivatives far out (1 - tanh² would be 0 long before its limit);
 //   - limits at 0, -0 and ±inf, where the plain formula would multiply 0 by inf;
+//   - the sign of zero in a batch (simd::neg, not the minus sign: xsimd makes +0 of it);
 //   - the value does not depend on N: an evaluation without derivatives has the same bits.
 
 #include <limits>
@@ -56,8 +57,6 @@ constexpr T one_minus_exp(const T& y, const T& e) {
 
 namespace rule {
 
-using simd::neg;  // not the operator, which makes +0 of a batch's 0
-
 // ---- powers, exponentials, logarithms
 // ----------------------------------------------------------------------
 
@@ -71,7 +70,7 @@ struct Square {
 struct Inverse {
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
-    const T f = T(1) / x, d = neg(T(f * f));
+    const T f = T(1) / x, d = simd::neg(T(f * f));
     return {f, d, num<T>(-2) * d * f};
   }
 };
@@ -117,7 +116,7 @@ struct Log {
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
     const T d = T(1) / (x + T(0));
-    return {simd::log(x), d, neg(T(d * d))};
+    return {simd::log(x), d, simd::neg(T(d * d))};
   }
 };
 
@@ -125,7 +124,7 @@ struct Log1p {
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
     const T d = T(1) / (T(1) + x);
-    return {simd::log1p(x), d, neg(T(d * d))};
+    return {simd::log1p(x), d, simd::neg(T(d * d))};
   }
 };
 
@@ -134,7 +133,7 @@ struct Log1m {
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
     const T d = T(1) / (T(1) - x);
-    return {simd::log1p(neg(x)), neg(d), neg(T(d * d))};
+    return {simd::log1p(simd::neg(x)), simd::neg(d), simd::neg(T(d * d))};
   }
 };
 
@@ -142,7 +141,7 @@ struct Log2 {
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
     const T r = T(1) / (x + T(0)), d = num<T>(1.4426950408889634074) * r;
-    return {simd::log2(x), d, neg(T(d * r))};
+    return {simd::log2(x), d, simd::neg(T(d * r))};
   }
 };
 
@@ -150,7 +149,7 @@ struct Log10 {
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
     const T r = T(1) / (x + T(0)), d = num<T>(0.43429448190325182765) * r;
-    return {simd::log10(x), d, neg(T(d * r))};
+    return {simd::log10(x), d, simd::neg(T(d * r))};
   }
 };
 
@@ -238,7 +237,7 @@ struct Sin {
   constexpr Unary<T> at(const T& x) const {
     const T f = simd::sin(x);
     if constexpr (N == 0) return {f};
-    return {f, simd::cos(x), neg(f)};
+    return {f, simd::cos(x), simd::neg(f)};
   }
 };
 
@@ -248,7 +247,7 @@ struct Cos {
   constexpr Unary<T> at(const T& x) const {
     const T f = simd::cos(x);
     if constexpr (N == 0) return {f};
-    return {f, neg(simd::sin(x)), neg(f)};
+    return {f, simd::neg(simd::sin(x)), simd::neg(f)};
   }
 };
 
@@ -299,7 +298,7 @@ struct Atan2 {
     const T r = simd::select(h == T(0), T(0), T(T(1) / h));
     const T c = vanish(r, x), s = vanish(r, y);  // cosine and sine of the angle
     const T rr = r * r, cross = num<T>(2) * (c * r) * (s * r);
-    return {f, c * r, neg(T(s * r)), neg(cross), rr * (s * s - c * c), cross};
+    return {f, c * r, simd::neg(T(s * r)), simd::neg(cross), rr * (s * s - c * c), cross};
   }
 };
 
@@ -343,7 +342,7 @@ struct Asinh {
         num<T>(sizeof(simd::scalar_t<T>) == 8 ? 1e10 : 1e5);  // beyond it 1 + x² is x² (which may overflow)
     const T y = simd::abs(x), near = simd::min(y, far);
     const T d = T(1) / simd::select(y > far, y, simd::sqrt(T(1) + near * near));
-    return {f, d, neg(vanish(d, x)) * (d * d)};
+    return {f, d, simd::neg(vanish(d, x)) * (d * d)};
   }
 };
 
@@ -353,7 +352,7 @@ struct Acosh {
     const T f = simd::acosh(x);
     if constexpr (N == 0) return {f};
     const T d = T(1) / (simd::sqrt(x - T(1)) * simd::sqrt(x + T(1)));
-    return {f, d, neg(vanish(d, x)) * (d * d)};
+    return {f, d, simd::neg(vanish(d, x)) * (d * d)};
   }
 };
 
@@ -367,7 +366,6 @@ struct Atanh {
 
 /// hypot(a, b); at the origin the slope is 0, as for abs.
 struct Hypot {
-  static constexpr bool smooth = true;
   template <int N, class T>
   constexpr Binary<T> at(const T& a, const T& b) const {
     const T h = simd::hypot(a, b);
@@ -376,7 +374,7 @@ struct Hypot {
     const T r = simd::select(inner, T(T(1) / h), T(0));
     const T u = limit(a, h, inner), v = limit(b, h, inner);
     if constexpr (N == 1) return {h, u, v};
-    return {h, u, v, v * v * r, neg(T(u * v)) * r, u * u * r};
+    return {h, u, v, v * v * r, simd::neg(T(u * v)) * r, u * u * r};
   }
 
  private:
@@ -400,7 +398,7 @@ struct Erf {
   constexpr Unary<T> at(const T& x) const {
     const T f = simd::erf(x);
     if constexpr (N == 0) return {f};
-    const T d = num<T>(two_over_sqrt_pi) * simd::exp(neg(T(x * x)));
+    const T d = num<T>(two_over_sqrt_pi) * simd::exp(simd::neg(T(x * x)));
     return {f, d, num<T>(-2) * vanish(d, x)};
   }
 };
@@ -411,7 +409,7 @@ struct Erfc {
   constexpr Unary<T> at(const T& x) const {
     const T f = simd::erfc(x);
     if constexpr (N == 0) return {f};
-    const T d = num<T>(-two_over_sqrt_pi) * simd::exp(neg(T(x * x)));
+    const T d = num<T>(-two_over_sqrt_pi) * simd::exp(simd::neg(T(x * x)));
     return {f, d, num<T>(-2) * vanish(d, x)};
   }
 };
@@ -428,7 +426,7 @@ struct NormalCdf {
     const T f = num<T>(0.5) * simd::erfc(x * num<T>(-sqrt_half));
     if constexpr (N == 0) return {f};
     const T d = num<T>(inv_sqrt_two_pi) * simd::exp(num<T>(-0.5) * (x * x));
-    return {f, d, neg(vanish(d, x))};
+    return {f, d, simd::neg(vanish(d, x))};
   }
 };
 
@@ -436,7 +434,6 @@ struct NormalCdf {
 /// the continued fraction m = t + 1/(t + 2/(t + 3/(t + ...))) with t = -x, which gives x + m without a
 /// difference.
 struct NormalLcdf {
-  static constexpr bool smooth = true;
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
     const auto tail = x < T(-5);
@@ -453,21 +450,21 @@ struct NormalLcdf {
   static constexpr Unary<T> near(const T& x) {
     const T q = num<T>(0.5) * simd::erfc(simd::abs(x) * num<T>(sqrt_half));  // the smaller side
     const T f = either(
-        x > T(0), [&] { return simd::log1p(neg(q)); }, [&] { return simd::log(q); });
+        x > T(0), [&] { return simd::log1p(simd::neg(q)); }, [&] { return simd::log(q); });
     if constexpr (N == 0) return {f};
     const T density = num<T>(inv_sqrt_two_pi) * simd::exp(num<T>(-0.5) * (x * x));
     const T m = density / simd::select(x > T(0), T(T(1) - q), q);
-    return {f, m, neg(vanish(m, T(x + m)))};
+    return {f, m, simd::neg(vanish(m, T(x + m)))};
   }
 
   template <int N, class T>
   static constexpr Unary<T> far(const T& x) {
-    const T t = simd::max(T(5), neg(x));
+    const T t = simd::max(T(5), simd::neg(x));
     T l = T(0);  // 2/(t + 3/(t + ...)); 25 terms are enough for double from t = 5 on
     for (int n = 25; n >= 2; --n) l = num<T>(n) / (t + l);
     const T rest = T(1) / (t + l), m = t + rest;
     const T f = num<T>(-0.5) * (t * t) - num<T>(half_log_two_pi) - simd::log(m);
-    return {f, m, neg(T(T(1) / (T(1) + l / t) + rest * rest))};  // m·rest, finite also at t = inf
+    return {f, m, simd::neg(T(T(1) / (T(1) + l / t) + rest * rest))};  // m·rest, finite also at t = inf
   }
 };
 
@@ -503,12 +500,12 @@ struct InvLogit {
   static constexpr bool smooth = true;
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
-    const T y = simd::abs(x), e = simd::exp(neg(y)), r = T(1) / (T(1) + e);
+    const T y = simd::abs(x), e = simd::exp(simd::neg(y)), r = T(1) / (T(1) + e);
     const T f = simd::select(x < T(0), T(e * r), r);
     if constexpr (N == 0) return {f};
     const T d = e * (r * r);
     if constexpr (N == 1) return {f, d};
-    return {f, d, simd::copysign(T(d * (one_minus_exp(y, e) * r)), neg(x))};
+    return {f, d, simd::copysign(T(d * (one_minus_exp(y, e) * r)), simd::neg(x))};
   }
 };
 
@@ -517,7 +514,7 @@ struct Softplus {
   static constexpr bool smooth = true;
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
-    const T e = simd::exp(neg(simd::abs(x)));
+    const T e = simd::exp(simd::neg(simd::abs(x)));
     const T f = simd::max(T(0), x) + simd::log1p(e);
     if constexpr (N == 0) return {f};
     const T r = T(1) / (T(1) + e), er = e * r;
@@ -530,8 +527,8 @@ struct LogInvLogit {
   static constexpr bool smooth = true;
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
-    const Unary<T> s = Softplus{}.template at<N>(neg(x));
-    return {neg(s.value), s.first, neg(s.second)};
+    const Unary<T> s = Softplus{}.template at<N>(simd::neg(x));
+    return {simd::neg(s.value), s.first, simd::neg(s.second)};
   }
 };
 
@@ -555,8 +552,8 @@ struct Log1mExp {
     const T u = T(0) - simd::expm1(x), e = simd::exp(x);  // 0 - expm1, so that u is +0 at x = 0
     const T f = either(
         x > num<T>(-0.69314718055994530942), [&] { return simd::log(u); },
-        [&] { return simd::log1p(neg(e)); });
-    const T d = neg(T(e / u));
+        [&] { return simd::log1p(simd::neg(e)); });
+    const T d = simd::neg(T(e / u));
     return {f, d, d * (T(1) - d)};
   }
 };

@@ -1,0 +1,115 @@
+// Gradients by reverse mode: equal to the slopes of Dual, the same for a batch, without allocation once warm.
+
+#include <cstdlib>
+#include <new>
+#include <numeric>
+
+#include "ad/harness.hpp"
+
+namespace {
+std::size_t allocations = 0;
+}
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* p = std::malloc(size)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace onward::ad_test {
+namespace {
+
+/// A log density that uses most kinds of nodes.
+struct Density {
+  template <class X>
+  X operator()(std::span<const X> t) const {
+    using std::exp, std::log, std::tanh, std::pow, std::max;
+    X f = -0.5 * t[0] * t[0];
+    for (std::size_t i = 1; i < t.size(); ++i) {
+      f += 0.5 * t[0] - 0.5 * exp(t[0]) * t[i] * t[i] + softplus(t[i] * t[i - 1]);
+      f -= tanh(t[i]) / (2 + t[0] * t[0]) + 1 / (3 + pow(t[i], 2)) - max(t[i], t[i - 1]);
+    }
+    return f + log_sum_exp(t) + log_sum_exp(t[0], t[1]) - log(1 + t[0] * t[0]);
+  }
+};
+
+std::vector<double> start(std::size_t n, double shift) {
+  std::vector<double> theta(n);
+  for (std::size_t i = 0; i < n; ++i) theta[i] = std::sin(1.0 + shift + 2.0 * static_cast<double>(i));
+  return theta;
+}
+
+TEST(AdReverse, GradientEqualsSlopesAlongTheAxes) {
+  const auto theta = start(7, 0);
+  std::vector<double> g(7);
+  const double value = gradient(Density{}, std::span<const double>(theta), std::span<double>(g));
+  for (std::size_t k = 0; k < theta.size(); ++k) {
+    std::vector<Dual<double>> x(theta.begin(), theta.end());
+    x[k].slope = 1;
+    const Dual<double> y = Density{}(std::span<const Dual<double>>(x));
+    EXPECT_EQ(y.value, value);
+    EXPECT_NEAR(g[k], y.slope, 1e-13 * (1 + std::abs(y.slope))) << k;
+  }
+}
+
+TEST(AdReverse, BatchHasTheBitsOfItsLanes) {
+  using B = simd::Batch<double>;
+  constexpr std::size_t n = 5;
+  std::vector<std::vector<double>> thetas;
+  for (std::size_t i = 0; i < B::size; ++i) thetas.push_back(start(n, 0.1 * static_cast<double>(i)));
+  std::vector<B> theta(n), g(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    std::vector<double> xs;
+    for (const auto& t : thetas) xs.push_back(t[k]);
+    theta[k] = lanes_of<B>(xs);
+  }
+  Tape<B> tape;
+  const B value = gradient(Density{}, std::span<const B>(theta), std::span<B>(g), tape);
+  for (std::size_t i = 0; i < B::size; ++i) {
+    std::vector<double> one(n);
+    const double v = gradient(Density{}, std::span<const double>(thetas[i]), std::span<double>(one));
+    EXPECT_EQ(simd::lane(value, i), v);
+    for (std::size_t k = 0; k < n; ++k) EXPECT_EQ(simd::lane(g[k], i), one[k]) << i << ' ' << k;
+  }
+}
+
+TEST(AdReverse, WarmTapeDoesNotAllocate) {
+  const auto theta = start(2000, 0);
+  std::vector<double> g(theta.size()), again(theta.size());
+  Tape<double> tape;
+  gradient(Density{}, std::span<const double>(theta), std::span<double>(g), tape);
+  const std::size_t before = allocations;
+  gradient(Density{}, std::span<const double>(theta), std::span<double>(again), tape);
+  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(g, again);
+}
+
+TEST(AdReverse, ConstantsAndUnusedVariablesHaveNoGradient) {
+  const std::vector<double> theta{0.0, 4.0};
+  std::vector<double> g(2, nan);
+  const auto density = [](auto t) {
+    using std::sqrt;
+    const auto unused = sqrt(t[0]);  // infinite derivative, multiplied by a constant 0
+    return 0.0 * unused + sqrt(t[1]);
+  };
+  EXPECT_EQ(gradient(density, std::span<const double>(theta), std::span<double>(g)), 2);
+  EXPECT_EQ(g[0], 0);
+  EXPECT_EQ(g[1], 0.25);
+  const auto constant = [](auto) { return Reverse<double>(3.0); };
+  EXPECT_EQ(gradient(constant, std::span<const double>(theta), std::span<double>(g)), 3);
+  EXPECT_EQ(g[0], 0);
+}
+
+TEST(AdReverse, ForwardTypesDoNotAllocate) {
+  const auto theta = start(50, 0);
+  std::vector<Jet2<double>> x(theta.begin(), theta.end());
+  const std::size_t before = allocations;
+  const Jet2<double> y = Density{}(std::span<const Jet2<double>>(x));
+  EXPECT_EQ(allocations, before);
+  EXPECT_TRUE(std::isfinite(y.value));
+}
+
+}  // namespace
+}  // namespace onward::ad_test
