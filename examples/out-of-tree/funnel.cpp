@@ -11,6 +11,6 @@ int main() {
     for (std::size_t i = 1; i < t.size(); ++i) f += 0.5 * w - 0.5 * exp(w) * t[i] * t[i];
     return f;
   });
-  auto run = onward::sample(target, {.sampler = "pc-line-fmala", .chains = 4, .draws = 1000, .seed = 1});
+  auto run = onward::sample(target, {.sampler = "pc-line-fmala", .draws = 1000, .chains = 4, .seed = 1});
   std::cout << run.summary_table();
 }
