@@ -1,5 +1,6 @@
 #pragma once
-// The one exception type that Onward throws for what a user can mend: it names the thing, the value and the remedy.
+// The one exception type that Onward throws for what a user can mend: it names the thing, the value and the
+// remedy.
 
 #include <stdexcept>
 #include <string>
