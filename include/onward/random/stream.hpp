@@ -1,21 +1,24 @@
 #pragma once
-// Random numbers as a function of where they are used: (seed, chain, step, purpose, index), no generator
-// state.
+// Random numbers as a function of where they are used: (seed, chain, step, purpose, index). No state.
 //
 // Philox turns a counter into a block of 128 random bits. The key is the 64-bit seed; the counter's words are
-//   c0 = number of the block            c1 = lower 32 bits of the step
-//   c2 = upper 16 bits of the step + 2^16 purpose      c3 = chain
-// so no two uses share a block: different (chain, step, purpose, block) are different counters, and Philox
-// maps counters one to one under a key.
+//   c0   number of the block
+//   c1   lower 32 bits of the step
+//   c2   upper 16 bits of the step, plus 2^16 times the purpose
+//   c3   chain
+// Different (chain, step, purpose, block) are different counters, and Philox maps counters one to one under a
+// key: no two uses share a block.
 //
-// Element i of a sequence comes from block i/2. With the block's words w0..w3 and the 53-bit fractions
-// u = (w1:w0 >> 11) 2^-53 and u' = (w3:w2 >> 11) 2^-53 (w1 and w3 lose their lower 11 bits, w0 and w2 none):
-//   uniforms  u for even i, u' for odd i, with 2^-54 in place of 0
-//   normals   sqrt(-2 log(1 - u)) times cos(2 pi u') for even i, sin(2 pi u') for odd i    (Box-Muller)
-// An element thus does not depend on the length of the sequence, and can be had alone.
+// Element i of a sequence comes from block i/2, words w0 w1 w2 w3, by way of two fractions of 53 bits:
+//   u = (2^32 floor(w1 / 2^11) + w0) / 2^53   and   u' = (2^32 floor(w3 / 2^11) + w2) / 2^53.
+// Uniforms: u for even i and u' for odd i, with 2^-54 in place of 0.
+// Normals (Box-Muller): radius r = sqrt(-2 log(1 - u)), angle a = pi/2 (u' - 1/2) in the quarter circle
+// around 0, and the point (r cos a, r sin a). If bit 0 of w3 is set the first coordinate changes sign; then,
+// if bit 1 is, the coordinates change places. Even i gets the first, odd i the second. So an element does not
+// depend on the length of its sequence, and can be had alone.
 //
-// The arithmetic is done element by element with the same operations everywhere, so the bits do not depend on
-// the width of a register; they do depend on whether the machine fuses a*b + c (simd::has_fused_mul_add).
+// The arithmetic is the same for every element, so the bits do not depend on the width of a register. They do
+// depend on whether the machine fuses a*b + c (simd::has_fused_mul_add).
 
 #include <array>
 #include <cstdint>

@@ -187,25 +187,20 @@ inline Split<T> split(const T& x) {
   return {T(biased - T(K::whole + K::bias)), T(m - T(S(1)))};
 }
 
-/// k ln 2 + log(1 + f) + c, for a small correction c.
+/// k ln 2 + log(1 + f) + c, for a small correction c and s = f / (2 + f).
 template <Real T>
-inline T log_of_split(const T& k, const T& f, const T& c) {
-  using S = scalar_t<T>;
+inline T log_of_split(const T& k, const T& f, const T& s, const T& c) {
   using K = ConstantsOf<T>;
-  // log(1+f) = f - f^2/2 + s (f^2/2 + R), s = f/(2+f): the leading terms are exact, so their sum is.
-  const T s = f / (T(S(2)) + f);
+  // log(1+f) = 2 atanh(s) = f - s (f - R): the large terms are exact, so errors enter only scaled by s.
   const T z = s * s;
-  const T r = z * polynomial_of(z, K::log);
-  const T h = T(S(0.5)) * f * f;
-  const T low = simd::mul_add(s, T(h + r), simd::mul_add(k, T(K::ln2_low), c));
-  return simd::mul_add(k, T(K::ln2_high), T(f - (h - low)));
+  const T t = simd::mul_add(simd::neg(z), polynomial_of(z, K::log), f);
+  const T low = simd::mul_add(k, T(K::ln2_low), c);
+  return simd::mul_add(k, T(K::ln2_high), T(f - simd::mul_add(s, t, simd::neg(low))));
 }
 
-/// log(x) for a normal positive finite x: what is left of log() where the rest cannot occur.
 template <Real T>
-inline T log_normal(const T& x) {
-  const auto [k, f] = split(x);
-  return log_of_split(k, f, T(scalar_t<T>(0)));
+inline T log_of_split(const T& k, const T& f, const T& c) {
+  return log_of_split(k, f, T(f / (T(scalar_t<T>(2)) + f)), c);
 }
 
 /// A sum not yet rounded to one number.
@@ -249,6 +244,15 @@ inline SinCos<T> turn(const T& q, const T& sin_r, const T& cos_r) {
   const B sign_cos = shift_left<to_sign>(B((bits + B(I(1))) & B(I(2))));
   return {from_bits<T>(B(to_bits(simd::select(even, sin_r, cos_r)) ^ sign_sin)),
           from_bits<T>(B(to_bits(simd::select(even, cos_r, sin_r)) ^ sign_cos))};
+}
+
+/// sin(2 pi r) and cos(2 pi r) for |r| <= 1/8.
+template <Real T>
+inline SinCos<T> sincos_2pi_arc(const T& r) {
+  using K = ConstantsOf<T>;
+  const T z = r * r;
+  return {simd::mul_add(r, T(K::two_pi), T((r * z) * polynomial_of(z, K::sin_2pi))),
+          simd::mul_add(z, polynomial_of(z, K::cos_2pi), T(scalar_t<T>(1)))};
 }
 
 /// sin and cos for |x| <= trig_max.
@@ -365,12 +369,8 @@ inline T cos(const T& x) {
 template <Real T>
 inline SinCos<T> sincos_2pi(const T& u) {
   using S = scalar_t<T>;
-  using K = detail::ConstantsOf<T>;
   const T q = simd::round_to_even(T(u * T(S(4))));
-  const T r = u - q * T(S(0.25));  // exact
-  const T z = r * r;
-  const T s = simd::mul_add(r, T(K::two_pi), T((r * z) * detail::polynomial_of(z, K::sin_2pi)));
-  const T c = simd::mul_add(z, detail::polynomial_of(z, K::cos_2pi), T(S(1)));
+  const auto [s, c] = detail::sincos_2pi_arc(T(u - q * T(S(0.25))));  // the difference is exact
   return detail::turn(q, s, c);
 }
 
