@@ -55,10 +55,12 @@ State find_start(const RunSettings& settings, AnyTarget& target, const Stream& s
     std::vector<double> direction(dimension);
     stream.direction(attempt, Purpose::direction, direction);
     const Jet jet = target.jet(state.position, direction, Order::curvature);
-    if (std::isfinite(jet.value)) {
-      state.value = jet.value;
-      return state;
-    }
+    if (!std::isfinite(jet.value)) continue;
+    state.value = jet.value;
+    if (!find_sampler(settings.sampler).needs_gradient) return state;
+    state.gradient.resize(dimension);
+    state.value = target.gradient(state.position, state.gradient);
+    if (std::isfinite(state.value)) return state;
   }
   const Counts& counts = target.counts();
   const std::string why =
@@ -136,8 +138,11 @@ class ChainRunner {
               Workspace& workspace) {
     std::vector<double> parameters(target_.names().size());
     if (hooks_.keep_draws) {
-      record_.values.reserve(settings_.draws * parameters.size());
-      record_.log_density.reserve(settings_.draws);
+      // Not all of it if draws are more than will ever come, as with a time limit.
+      constexpr std::size_t most = std::size_t{1} << 24;
+      const std::size_t draws = std::min(settings_.draws, most / parameters.size() + 1);
+      record_.values.reserve(draws * parameters.size());
+      record_.log_density.reserve(draws);
     }
     const std::size_t thin = *settings_.thin;
     double total_acceptance = 0;
@@ -252,8 +257,8 @@ Run sample(const AnyTarget& target, const RunSettings& requested, const Hooks& h
 
   const auto begin = Clock::now();
   std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < settings.threads; ++t) threads.emplace_back(work);
-  {
+  try {
+    for (std::size_t t = 0; t < settings.threads; ++t) threads.emplace_back(work);
     std::unique_lock lock(mutex);
     while (!finished.wait_for(lock, std::chrono::milliseconds(50), [&] { return running == 0; })) {
       lock.unlock();
@@ -266,6 +271,11 @@ Run sample(const AnyTarget& target, const RunSettings& requested, const Hooks& h
       if (hooks.progress) hooks.progress(report(progress, settings, seconds));
       lock.lock();
     }
+  } catch (
+      ...) {  // a thread that could not be started, or hooks.progress: chains must end before the stack does
+    const std::lock_guard lock(mutex);
+    if (!problem) problem = std::current_exception();
+    stop = true;
   }
   for (auto& thread : threads) thread.join();
   if (problem) std::rethrow_exception(problem);
@@ -300,6 +310,9 @@ Counts Run::counts() const {
 Chains Run::parameter(std::size_t index) const {
   Chains result(chains.size());
   for (std::size_t c = 0; c < chains.size(); ++c) {
+    if (chains[c].values.size() < chains[c].draws * names.size())
+      throw Error(
+          "the draws of this run were not kept in memory (Hooks::keep_draws): take them from the listener");
     result[c].resize(chains[c].draws);
     for (std::size_t d = 0; d < chains[c].draws; ++d)
       result[c][d] = chains[c].values[d * names.size() + index];

@@ -52,15 +52,15 @@ Jet AnyTarget::jet(VectorView theta, VectorView v, Order order) {
     count_throw(counts_, problem.what());
     return {minus_infinity, 0, 0};
   }
-  if (!is_finite(jet)) {
-    ++counts_.nonfinite;
-    // -inf is a legitimate "no density here"; NaN and +inf must not look like one that could be accepted.
-    return {minus_infinity, 0, 0};
-  }
   if (temperature_ != 1) {
     jet.value /= temperature_;
     jet.slope /= temperature_;
     jet.curvature /= temperature_;
+  }
+  if (!is_finite(jet)) {
+    ++counts_.nonfinite;
+    // -inf is a legitimate "no density here"; NaN and +inf must not look like one that could be accepted.
+    return {minus_infinity, 0, 0};
   }
   return jet;
 }
@@ -86,14 +86,14 @@ double AnyTarget::gradient(VectorView theta, std::span<double> out) {
     std::fill(out.begin(), out.end(), 0.0);
     return minus_infinity;
   }
+  if (temperature_ != 1) {
+    value /= temperature_;
+    for (double& g : out) g /= temperature_;
+  }
   if (!std::isfinite(value) || !all_finite(out)) {
     ++counts_.nonfinite;
     std::fill(out.begin(), out.end(), 0.0);
     return minus_infinity;
-  }
-  if (temperature_ != 1) {
-    value /= temperature_;
-    for (double& g : out) g /= temperature_;
   }
   return value;
 }
@@ -104,6 +104,10 @@ std::vector<std::string> AnyTarget::names() const {
     names.reserve(dimension());
     for (std::size_t i = 1; i <= dimension(); ++i) names.push_back(fmt::format("theta.{}", i));
   }
+  if (!model_->has_constrain() && names.size() != dimension())
+    throw UsageError(fmt::format(
+        "the target names {} parameters but has dimension {}; give as many names, or offer constrain()",
+        names.size(), dimension()));
   return names;
 }
 

@@ -17,6 +17,9 @@ constexpr std::uint64_t search_steps_begin = std::uint64_t{1} << 46;
 constexpr int trials = 8;
 constexpr int doublings = 60;
 
+// On a flat target, or one that rejects everything, dual averaging goes on to infinity or to zero.
+double usable(double step_size) { return std::clamp(step_size, 1e-300, 1e300); }
+
 }  // namespace
 
 WarmUp::WarmUp(const WarmUpSettings& settings, std::size_t dimension)
@@ -31,7 +34,7 @@ WarmUp::WarmUp(const WarmUpSettings& settings, std::size_t dimension)
 }
 
 void WarmUp::set_step_size(double step_size) {
-  settings_.kernel.step_size = std::clamp(step_size, 1e-300, 1e300);
+  settings_.kernel.step_size = usable(step_size);
   kernel_ = make_kernel(settings_.kernel);
 }
 
@@ -84,7 +87,7 @@ StepInfo WarmUp::step(State& state, AnyTarget& target, const Stream& stream, std
 FrozenKernel WarmUp::freeze() const {
   FrozenKernel frozen{settings_.kernel, metric_, kernel_};
   if (settings_.adapt_step_size) {
-    frozen.settings.step_size = averaging_.average();
+    frozen.settings.step_size = usable(averaging_.average());
     frozen.kernel = make_kernel(frozen.settings);
   }
   return frozen;

@@ -99,11 +99,13 @@ void add(std::span<const Real> position, Real factor, std::span<const Real> dire
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = position[i] + factor * direction[i];
 }
 
-/// Accept w.proposal with probability min(1, exp(log_ratio)); a ratio that is not a number is a rejection.
+/// Accept w.proposal with probability min(1, exp(log_ratio)); a ratio that is not a number is a rejection. So
+/// is an infinite one: it means that the jet at the present place failed, and since moves to such a place are
+/// rejected, moves away from it must be too.
 template <class Real>
 void metropolis(BasicState<Real>& state, BasicWorkspace<Real>& w, Real proposed_value, Real log_ratio,
                 const BasicStepRandom<Real>& random, BasicStepInfo<Real>& info) {
-  const auto possible = simd::is_finite(proposed_value) & (log_ratio == log_ratio);
+  const auto possible = simd::is_finite(proposed_value) & (log_ratio < Real(INFINITY));
   const Real ratio = simd::select(possible, simd::min(log_ratio, Real(0)), Real(-INFINITY));
   info.acceptance = simd::exp(ratio);
   info.accepted = simd::log(random.uniform()) < ratio;
