@@ -30,13 +30,16 @@ std::string power_of_ten(int exponent) {
 }
 
 std::vector<Tick> linear_ticks(Range range, std::size_t count) {
-  // The finest of the steps 1, 2, 5, 10, ... that makes no more ticks than asked for.
+  // The finest of the steps 1, 2, 5, 10, ... that makes no more ticks than asked for, or the one before it
+  // where that leaves a single tick, which would not tell the scale.
   const auto most = static_cast<double>(std::max<std::size_t>(count, 2));
   const double decade = std::pow(10.0, std::floor(std::log10((range.high - range.low) / most)));
   double step = decade;
   for (const double factor : {1.0, 2.0, 5.0, 10.0, 20.0}) {
-    step = factor * decade;
-    if (std::floor(range.high / step + 1e-9) - std::ceil(range.low / step - 1e-9) + 1 <= most) break;
+    const double wider = factor * decade;
+    const double made = std::floor(range.high / wider + 1e-9) - std::ceil(range.low / wider - 1e-9) + 1;
+    if (made >= 2) step = wider;
+    if (made <= most) break;
   }
   const double first = std::ceil(range.low / step - 1e-9);
   const double last = std::floor(range.high / step + 1e-9);

@@ -243,7 +243,7 @@ class PanelDrawing {
   }
 
   double left_room(double height) {
-    if (contents_.y_hidden) return 4;
+    if (contents_.y_hidden) return 10;  // for the first number of the x axis
     y_.ticks = ticks(y_.range, y_.scale, std::max<std::size_t>(2, static_cast<std::size_t>(height / 15)));
     double widest = 0;
     for (const Tick& tick : y_.ticks)
