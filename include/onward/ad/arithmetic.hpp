@@ -9,135 +9,135 @@
 namespace onward {
 
 template <AdScalar X>
-constexpr X operator+(const X& a) {
+ONWARD_ALWAYS_INLINE constexpr X operator+(const X& a) {
   return a;
 }
 
 template <AdScalar X>
-constexpr X operator+(X a, const X& b) {
+ONWARD_ALWAYS_INLINE constexpr X operator+(X a, const X& b) {
   return a += b;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr X operator+(X a, const C& c) {
+ONWARD_ALWAYS_INLINE constexpr X operator+(X a, const C& c) {
   return a += c;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr X operator+(const C& c, X a) {
+ONWARD_ALWAYS_INLINE constexpr X operator+(const C& c, X a) {
   return a += c;
 }
 
 template <AdScalar X>
-constexpr X operator-(X a, const X& b) {
+ONWARD_ALWAYS_INLINE constexpr X operator-(X a, const X& b) {
   return a -= b;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr X operator-(X a, const C& c) {
+ONWARD_ALWAYS_INLINE constexpr X operator-(X a, const C& c) {
   return a -= c;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr X operator-(const C& c, const X& a) {
+ONWARD_ALWAYS_INLINE constexpr X operator-(const C& c, const X& a) {
   return -a + c;
 }
 
 template <AdScalar X>
-constexpr X operator*(X a, const X& b) {
+ONWARD_ALWAYS_INLINE constexpr X operator*(X a, const X& b) {
   return a *= b;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr X operator*(X a, const C& c) {
+ONWARD_ALWAYS_INLINE constexpr X operator*(X a, const C& c) {
   return a *= c;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr X operator*(const C& c, X a) {
+ONWARD_ALWAYS_INLINE constexpr X operator*(const C& c, X a) {
   return a *= c;
 }
 
 template <AdScalar X>
-constexpr X operator/(X a, const X& b) {
+ONWARD_ALWAYS_INLINE constexpr X operator/(X a, const X& b) {
   return a /= b;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr X operator/(X a, const C& c) {
+ONWARD_ALWAYS_INLINE constexpr X operator/(X a, const C& c) {
   return a /= c;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr X operator/(const C& c, const X& a) {
+ONWARD_ALWAYS_INLINE constexpr X operator/(const C& c, const X& a) {
   return divide(ad::constant<scalar_t<X>>(c), a);
 }
 
 // Comparisons look at values alone: bool for single numbers, a mask of lanes for batches.
 template <AdScalar X>
-constexpr auto operator<(const X& a, const X& b) {
+ONWARD_ALWAYS_INLINE constexpr auto operator<(const X& a, const X& b) {
   return a.value < b.value;
 }
 template <AdScalar X>
-constexpr auto operator>(const X& a, const X& b) {
+ONWARD_ALWAYS_INLINE constexpr auto operator>(const X& a, const X& b) {
   return a.value > b.value;
 }
 template <AdScalar X>
-constexpr auto operator<=(const X& a, const X& b) {
+ONWARD_ALWAYS_INLINE constexpr auto operator<=(const X& a, const X& b) {
   return a.value <= b.value;
 }
 template <AdScalar X>
-constexpr auto operator>=(const X& a, const X& b) {
+ONWARD_ALWAYS_INLINE constexpr auto operator>=(const X& a, const X& b) {
   return a.value >= b.value;
 }
 template <AdScalar X>
-constexpr auto operator==(const X& a, const X& b) {
+ONWARD_ALWAYS_INLINE constexpr auto operator==(const X& a, const X& b) {
   return a.value == b.value;
 }
 template <AdScalar X>
-constexpr auto operator!=(const X& a, const X& b) {
+ONWARD_ALWAYS_INLINE constexpr auto operator!=(const X& a, const X& b) {
   return a.value != b.value;
 }
 
 template <AdScalar X, ConstantFor<X> C>
-constexpr auto operator<(const X& a, const C& c) {
+ONWARD_ALWAYS_INLINE constexpr auto operator<(const X& a, const C& c) {
   return a.value < ad::constant<scalar_t<X>>(c);
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr auto operator>(const X& a, const C& c) {
+ONWARD_ALWAYS_INLINE constexpr auto operator>(const X& a, const C& c) {
   return a.value > ad::constant<scalar_t<X>>(c);
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr auto operator<=(const X& a, const C& c) {
+ONWARD_ALWAYS_INLINE constexpr auto operator<=(const X& a, const C& c) {
   return a.value <= ad::constant<scalar_t<X>>(c);
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr auto operator>=(const X& a, const C& c) {
+ONWARD_ALWAYS_INLINE constexpr auto operator>=(const X& a, const C& c) {
   return a.value >= ad::constant<scalar_t<X>>(c);
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr auto operator==(const X& a, const C& c) {
+ONWARD_ALWAYS_INLINE constexpr auto operator==(const X& a, const C& c) {
   return a.value == ad::constant<scalar_t<X>>(c);
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr auto operator!=(const X& a, const C& c) {
+ONWARD_ALWAYS_INLINE constexpr auto operator!=(const X& a, const C& c) {
   return a.value != ad::constant<scalar_t<X>>(c);
 }
 
 template <AdScalar X, ConstantFor<X> C>
-constexpr auto operator<(const C& c, const X& a) {
+ONWARD_ALWAYS_INLINE constexpr auto operator<(const C& c, const X& a) {
   return a > c;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr auto operator>(const C& c, const X& a) {
+ONWARD_ALWAYS_INLINE constexpr auto operator>(const C& c, const X& a) {
   return a < c;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr auto operator<=(const C& c, const X& a) {
+ONWARD_ALWAYS_INLINE constexpr auto operator<=(const C& c, const X& a) {
   return a >= c;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr auto operator>=(const C& c, const X& a) {
+ONWARD_ALWAYS_INLINE constexpr auto operator>=(const C& c, const X& a) {
   return a <= c;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr auto operator==(const C& c, const X& a) {
+ONWARD_ALWAYS_INLINE constexpr auto operator==(const C& c, const X& a) {
   return a == c;
 }
 template <AdScalar X, ConstantFor<X> C>
-constexpr auto operator!=(const C& c, const X& a) {
+ONWARD_ALWAYS_INLINE constexpr auto operator!=(const C& c, const X& a) {
   return a != c;
 }
 

@@ -27,7 +27,7 @@ constexpr bool is_smooth = requires {
 /// derivative * slope, where a slope of exactly 0 gives 0 even if the derivative is infinite: what does not
 /// move along the line stays still, also at the edge of a function's domain (sqrt of a constant 0).
 template <class Rule, class T, class S>
-constexpr S times(const T& derivative, const S& slope) {
+ONWARD_ALWAYS_INLINE constexpr S times(const T& derivative, const S& slope) {
   if constexpr (is_smooth<Rule>) {
     return derivative * slope;
   } else {

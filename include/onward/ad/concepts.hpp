@@ -6,6 +6,10 @@
 #include <type_traits>
 #include "onward/simd/batch.hpp"
 
+/// A jet is cheap only if its operators vanish into the code around them; the compiler's own judgement of
+/// what to inline wavers with the size of a file.
+#define ONWARD_ALWAYS_INLINE [[gnu::always_inline]]
+
 namespace onward {
 
 template <class T>

@@ -56,7 +56,7 @@ constexpr auto gamma_lpdf(const Y& y, const A& a, const B& b) {
 /// One yes (y true) or no with log odds eta.
 template <AnyNumber X>
 constexpr X bernoulli_logit_lpmf(bool y, const X& eta) {
-  return y ? log_inv_logit(eta) : log_inv_logit(X(-eta));
+  return log_inv_logit(X(eta * (y ? 1.0 : -1.0)));  // no branch on the data
 }
 
 /// A count k with log mean eta.

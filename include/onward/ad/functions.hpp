@@ -17,61 +17,61 @@
 namespace onward {
 
 // clang-format off
-template <AdScalar X> constexpr X sqrt(const X& x) { return ad::chain(ad::rule::Sqrt{}, x); }
-template <AdScalar X> constexpr X cbrt(const X& x) { return ad::chain(ad::rule::Cbrt{}, x); }
-template <AdScalar X> constexpr X exp(const X& x) { return ad::chain(ad::rule::Exp{}, x); }
-template <AdScalar X> constexpr X expm1(const X& x) { return ad::chain(ad::rule::Expm1{}, x); }
-template <AdScalar X> constexpr X log(const X& x) { return ad::chain(ad::rule::Log{}, x); }
-template <AdScalar X> constexpr X log1p(const X& x) { return ad::chain(ad::rule::Log1p{}, x); }
-template <AdScalar X> constexpr X log2(const X& x) { return ad::chain(ad::rule::Log2{}, x); }
-template <AdScalar X> constexpr X log10(const X& x) { return ad::chain(ad::rule::Log10{}, x); }
-template <AdScalar X> constexpr X sin(const X& x) { return ad::chain(ad::rule::Sin{}, x); }
-template <AdScalar X> constexpr X cos(const X& x) { return ad::chain(ad::rule::Cos{}, x); }
-template <AdScalar X> constexpr X tan(const X& x) { return ad::chain(ad::rule::Tan{}, x); }
-template <AdScalar X> constexpr X asin(const X& x) { return ad::chain(ad::rule::Asin{}, x); }
-template <AdScalar X> constexpr X acos(const X& x) { return ad::chain(ad::rule::Acos{}, x); }
-template <AdScalar X> constexpr X atan(const X& x) { return ad::chain(ad::rule::Atan{}, x); }
-template <AdScalar X> constexpr X sinh(const X& x) { return ad::chain(ad::rule::Sinh{}, x); }
-template <AdScalar X> constexpr X cosh(const X& x) { return ad::chain(ad::rule::Cosh{}, x); }
-template <AdScalar X> constexpr X tanh(const X& x) { return ad::chain(ad::rule::Tanh{}, x); }
-template <AdScalar X> constexpr X asinh(const X& x) { return ad::chain(ad::rule::Asinh{}, x); }
-template <AdScalar X> constexpr X acosh(const X& x) { return ad::chain(ad::rule::Acosh{}, x); }
-template <AdScalar X> constexpr X atanh(const X& x) { return ad::chain(ad::rule::Atanh{}, x); }
-template <AdScalar X> constexpr X erf(const X& x) { return ad::chain(ad::rule::Erf{}, x); }
-template <AdScalar X> constexpr X erfc(const X& x) { return ad::chain(ad::rule::Erfc{}, x); }
-template <AdScalar X> constexpr X lgamma(const X& x) { return ad::chain(ad::rule::Lgamma{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X sqrt(const X& x) { return ad::chain(ad::rule::Sqrt{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X cbrt(const X& x) { return ad::chain(ad::rule::Cbrt{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X exp(const X& x) { return ad::chain(ad::rule::Exp{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X expm1(const X& x) { return ad::chain(ad::rule::Expm1{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X log(const X& x) { return ad::chain(ad::rule::Log{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X log1p(const X& x) { return ad::chain(ad::rule::Log1p{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X log2(const X& x) { return ad::chain(ad::rule::Log2{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X log10(const X& x) { return ad::chain(ad::rule::Log10{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X sin(const X& x) { return ad::chain(ad::rule::Sin{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X cos(const X& x) { return ad::chain(ad::rule::Cos{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X tan(const X& x) { return ad::chain(ad::rule::Tan{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X asin(const X& x) { return ad::chain(ad::rule::Asin{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X acos(const X& x) { return ad::chain(ad::rule::Acos{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X atan(const X& x) { return ad::chain(ad::rule::Atan{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X sinh(const X& x) { return ad::chain(ad::rule::Sinh{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X cosh(const X& x) { return ad::chain(ad::rule::Cosh{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X tanh(const X& x) { return ad::chain(ad::rule::Tanh{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X asinh(const X& x) { return ad::chain(ad::rule::Asinh{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X acosh(const X& x) { return ad::chain(ad::rule::Acosh{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X atanh(const X& x) { return ad::chain(ad::rule::Atanh{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X erf(const X& x) { return ad::chain(ad::rule::Erf{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X erfc(const X& x) { return ad::chain(ad::rule::Erfc{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X lgamma(const X& x) { return ad::chain(ad::rule::Lgamma{}, x); }
 /// Slope 0 at the kink.
-template <AdScalar X> constexpr X abs(const X& x) { return ad::chain(ad::rule::Abs{}, x); }
-template <AdScalar X> constexpr X fabs(const X& x) { return ad::chain(ad::rule::Abs{}, x); }
-template <AdScalar X> constexpr X floor(const X& x) { return ad::chain(ad::rule::Floor{}, x); }
-template <AdScalar X> constexpr X ceil(const X& x) { return ad::chain(ad::rule::Ceil{}, x); }
-template <AdScalar X> constexpr X round(const X& x) { return ad::chain(ad::rule::Round{}, x); }
-template <AdScalar X> constexpr X trunc(const X& x) { return ad::chain(ad::rule::Trunc{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X abs(const X& x) { return ad::chain(ad::rule::Abs{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X fabs(const X& x) { return ad::chain(ad::rule::Abs{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X floor(const X& x) { return ad::chain(ad::rule::Floor{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X ceil(const X& x) { return ad::chain(ad::rule::Ceil{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X round(const X& x) { return ad::chain(ad::rule::Round{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X trunc(const X& x) { return ad::chain(ad::rule::Trunc{}, x); }
 
-template <AnyNumber X> constexpr X digamma(const X& x) { return ad::chain(ad::rule::Digamma{}, x); }
-template <AnyNumber X> constexpr X square(const X& x) { return ad::chain(ad::rule::Square{}, x); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X digamma(const X& x) { return ad::chain(ad::rule::Digamma{}, x); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X square(const X& x) { return ad::chain(ad::rule::Square{}, x); }
 /// 1 / x
-template <AnyNumber X> constexpr X inv(const X& x) { return ad::chain(ad::rule::Inverse{}, x); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X inv(const X& x) { return ad::chain(ad::rule::Inverse{}, x); }
 /// log(x / (1 - x))
-template <AnyNumber X> constexpr X logit(const X& x) { return ad::chain(ad::rule::Logit{}, x); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X logit(const X& x) { return ad::chain(ad::rule::Logit{}, x); }
 /// 1 / (1 + exp(-x))
-template <AnyNumber X> constexpr X inv_logit(const X& x) { return ad::chain(ad::rule::InvLogit{}, x); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X inv_logit(const X& x) { return ad::chain(ad::rule::InvLogit{}, x); }
 /// log(1 + exp(x))
-template <AnyNumber X> constexpr X softplus(const X& x) { return ad::chain(ad::rule::Softplus{}, x); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X softplus(const X& x) { return ad::chain(ad::rule::Softplus{}, x); }
 /// Another name for softplus.
-template <AnyNumber X> constexpr X log1p_exp(const X& x) { return ad::chain(ad::rule::Softplus{}, x); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X log1p_exp(const X& x) { return ad::chain(ad::rule::Softplus{}, x); }
 /// log(inv_logit(x))
-template <AnyNumber X> constexpr X log_inv_logit(const X& x) { return ad::chain(ad::rule::LogInvLogit{}, x); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X log_inv_logit(const X& x) { return ad::chain(ad::rule::LogInvLogit{}, x); }
 /// log(1 - x)
-template <AnyNumber X> constexpr X log1m(const X& x) { return ad::chain(ad::rule::Log1m{}, x); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X log1m(const X& x) { return ad::chain(ad::rule::Log1m{}, x); }
 /// log(1 - exp(x)) for x <= 0
-template <AnyNumber X> constexpr X log1m_exp(const X& x) { return ad::chain(ad::rule::Log1mExp{}, x); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X log1m_exp(const X& x) { return ad::chain(ad::rule::Log1mExp{}, x); }
 /// Φ(x), the standard normal distribution function.
-template <AnyNumber X> constexpr X normal_cdf(const X& x) { return ad::chain(ad::rule::NormalCdf{}, x); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X normal_cdf(const X& x) { return ad::chain(ad::rule::NormalCdf{}, x); }
 /// log Φ(x), accurate in both tails.
-template <AnyNumber X> constexpr X normal_lcdf(const X& x) { return ad::chain(ad::rule::NormalLcdf{}, x); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X normal_lcdf(const X& x) { return ad::chain(ad::rule::NormalLcdf{}, x); }
 /// log(1 - Φ(x)), accurate in both tails.
-template <AnyNumber X> constexpr X normal_lccdf(const X& x) { return normal_lcdf(X(-x)); }
+template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X normal_lccdf(const X& x) { return normal_lcdf(X(-x)); }
 // clang-format on
 
 // ---- two arguments: any mix of moving numbers and constants

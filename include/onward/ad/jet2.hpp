@@ -15,24 +15,27 @@ struct Jet2 {
   T slope{};
   T curvature{};
 
-  constexpr Jet2() : value(0), slope(0), curvature(0) {}
+  ONWARD_ALWAYS_INLINE constexpr Jet2() : value(0), slope(0), curvature(0) {}
   template <ConstantFor<Jet2> C>
-  constexpr Jet2(const C& c) : value(ad::constant<T>(c)), slope(0), curvature(0) {}
-  constexpr Jet2(const T& v, const T& s, const T& c = T(0)) : value(v), slope(s), curvature(c) {}
+  ONWARD_ALWAYS_INLINE constexpr Jet2(const C& c) : value(ad::constant<T>(c)), slope(0), curvature(0) {}
+  ONWARD_ALWAYS_INLINE constexpr Jet2(const T& v, const T& s, const T& c = T(0))
+      : value(v), slope(s), curvature(c) {}
 
-  constexpr Jet2 operator-() const { return {simd::neg(value), simd::neg(slope), simd::neg(curvature)}; }
-  constexpr Jet2& operator+=(const Jet2& b) {
+  ONWARD_ALWAYS_INLINE constexpr Jet2 operator-() const {
+    return {simd::neg(value), simd::neg(slope), simd::neg(curvature)};
+  }
+  ONWARD_ALWAYS_INLINE constexpr Jet2& operator+=(const Jet2& b) {
     return *this = {value + b.value, slope + b.slope, curvature + b.curvature};
   }
-  constexpr Jet2& operator-=(const Jet2& b) {
+  ONWARD_ALWAYS_INLINE constexpr Jet2& operator-=(const Jet2& b) {
     return *this = {value - b.value, slope - b.slope, curvature - b.curvature};
   }
-  constexpr Jet2& operator*=(const Jet2& b) {
-    const T cross = slope * b.slope;
-    return *this = {value * b.value, slope * b.value + value * b.slope,
-                    curvature * b.value + value * b.curvature + (cross + cross)};
+  ONWARD_ALWAYS_INLINE constexpr Jet2& operator*=(const Jet2& b) {
+    const T bend = simd::mul_add(T(slope + slope), b.slope, T(value * b.curvature));
+    return *this = {value * b.value, simd::mul_add(slope, b.value, T(value * b.slope)),
+                    simd::mul_add(curvature, b.value, bend)};
   }
-  constexpr Jet2& operator/=(const Jet2& b) {  // from f b = a, differentiated twice
+  ONWARD_ALWAYS_INLINE constexpr Jet2& operator/=(const Jet2& b) {  // from f b = a, differentiated twice
     const T f = value / b.value, r = T(1) / b.value;
     const T s = (slope - f * b.slope) * r;
     const T cross = s * b.slope;
@@ -40,31 +43,31 @@ struct Jet2 {
   }
 
   template <ConstantFor<Jet2> C>
-  constexpr Jet2& operator+=(const C& c) {
+  ONWARD_ALWAYS_INLINE constexpr Jet2& operator+=(const C& c) {
     return value += ad::constant<T>(c), *this;
   }
   template <ConstantFor<Jet2> C>
-  constexpr Jet2& operator-=(const C& c) {
+  ONWARD_ALWAYS_INLINE constexpr Jet2& operator-=(const C& c) {
     return value -= ad::constant<T>(c), *this;
   }
   template <ConstantFor<Jet2> C>
-  constexpr Jet2& operator*=(const C& c) {
+  ONWARD_ALWAYS_INLINE constexpr Jet2& operator*=(const C& c) {
     const T k = ad::constant<T>(c);
     return *this = {value * k, slope * k, curvature * k};
   }
   template <ConstantFor<Jet2> C>
-  constexpr Jet2& operator/=(const C& c) {
+  ONWARD_ALWAYS_INLINE constexpr Jet2& operator/=(const C& c) {
     const T k = ad::constant<T>(c), r = T(1) / k;
     return *this = {value / k, slope * r, curvature * r};
   }
 
-  friend constexpr Jet2 divide(const T& c, const Jet2& a) {
+  ONWARD_ALWAYS_INLINE friend constexpr Jet2 divide(const T& c, const Jet2& a) {
     const T f = c / a.value, r = T(1) / a.value;
     const T s = simd::neg(T(f * r)) * a.slope;
     const T cross = s * a.slope;
     return {f, s, simd::neg(T(f * a.curvature + (cross + cross))) * r};
   }
-  friend constexpr Jet2 select(const auto& mask, const Jet2& a, const Jet2& b) {
+  ONWARD_ALWAYS_INLINE friend constexpr Jet2 select(const auto& mask, const Jet2& a, const Jet2& b) {
     return {ad::pick(mask, a.value, b.value), ad::pick(mask, a.slope, b.slope),
             ad::pick(mask, a.curvature, b.curvature)};
   }
@@ -76,13 +79,13 @@ struct Jet2 {
 namespace ad {
 
 template <class Rule, class T>
-constexpr Jet2<T> chain(const Rule& rule, const Jet2<T>& x) {
+ONWARD_ALWAYS_INLINE constexpr Jet2<T> chain(const Rule& rule, const Jet2<T>& x) {
   const Unary<T> f = rule.template at<2>(x.value);
   return {f.value, times<Rule>(f.first, x.slope),
           times<Rule>(f.second, T(x.slope * x.slope)) + times<Rule>(f.first, x.curvature)};
 }
 template <class Rule, class T>
-constexpr Jet2<T> chain(const Rule& rule, const Jet2<T>& a, const Jet2<T>& b) {
+ONWARD_ALWAYS_INLINE constexpr Jet2<T> chain(const Rule& rule, const Jet2<T>& a, const Jet2<T>& b) {
   const Binary<T> f = rule.template at<2>(a.value, b.value);
   const T cross = times<Rule>(f.ab, T(a.slope * b.slope));
   const T bend = times<Rule>(f.aa, T(a.slope * a.slope)) + times<Rule>(f.bb, T(b.slope * b.slope));

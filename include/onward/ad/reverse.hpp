@@ -84,8 +84,8 @@ class Tape {
       const T& w = adjoints_[i];
       // What f does not depend on contributes nothing, also where a partial derivative is infinite.
       if (simd::all(w == T(0))) continue;
-      adjoints_[node.a] += ad::times<void>(node.da, w);
-      adjoints_[node.b] += ad::times<void>(node.db, w);
+      if (node.a != 0) adjoints_[node.a] += ad::times<void>(node.da, w);
+      if (node.b != 0) adjoints_[node.b] += ad::times<void>(node.db, w);
     }
   }
 

@@ -55,6 +55,51 @@ constexpr T one_minus_exp(const T& y, const T& e) {
   return simd::select(y < num<T>(1.0 / 1024), series, T(T(1) - e));
 }
 
+/// exp, log and log1p of a single number as calls that the compiler knows to be free of side effects: it
+/// moves them out of a loop that does not change their argument (exp(w) or log(sigma) in a sum over data),
+/// which it cannot do with their inlined bodies. Batches stay inline.
+namespace hoistable {
+
+template <std::floating_point T>
+[[gnu::const, gnu::noinline]] T exp_of(T x) {
+  return simd::exp(x);
+}
+template <std::floating_point T>
+[[gnu::const, gnu::noinline]] T log_of(T x) {
+  return simd::log(x);
+}
+template <std::floating_point T>
+[[gnu::const, gnu::noinline]] T log1p_of(T x) {
+  return simd::log1p(x);
+}
+
+template <class T>
+T exp(const T& x) {
+  if constexpr (simd::is_batch_v<T>) {
+    return simd::exp(x);
+  } else {
+    return exp_of<T>(x);
+  }
+}
+template <class T>
+T log(const T& x) {
+  if constexpr (simd::is_batch_v<T>) {
+    return simd::log(x);
+  } else {
+    return log_of<T>(x);
+  }
+}
+template <class T>
+T log1p(const T& x) {
+  if constexpr (simd::is_batch_v<T>) {
+    return simd::log1p(x);
+  } else {
+    return log1p_of<T>(x);
+  }
+}
+
+}  // namespace hoistable
+
 namespace rule {
 
 // ---- powers, exponentials, logarithms
@@ -98,7 +143,7 @@ struct Cbrt {
 struct Exp {
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
-    const T f = simd::exp(x);
+    const T f = hoistable::exp(x);
     return {f, f, f};
   }
 };
@@ -116,7 +161,7 @@ struct Log {
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
     const T d = T(1) / (x + T(0));
-    return {simd::log(x), d, simd::neg(T(d * d))};
+    return {hoistable::log(x), d, simd::neg(T(d * d))};
   }
 };
 
@@ -124,7 +169,7 @@ struct Log1p {
   template <int N, class T>
   constexpr Unary<T> at(const T& x) const {
     const T d = T(1) / (T(1) + x);
-    return {simd::log1p(x), d, simd::neg(T(d * d))};
+    return {hoistable::log1p(x), d, simd::neg(T(d * d))};
   }
 };
 

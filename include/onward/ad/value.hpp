@@ -14,18 +14,18 @@ struct Value {
   using Scalar = T;
   T value{};
 
-  constexpr Value() = default;
+  ONWARD_ALWAYS_INLINE constexpr Value() = default;
   template <ConstantFor<Value> C>
-  constexpr Value(const C& c) : value(ad::constant<T>(c)) {}
+  ONWARD_ALWAYS_INLINE constexpr Value(const C& c) : value(ad::constant<T>(c)) {}
 
-  constexpr Value operator-() const { return {simd::neg(value)}; }
-  constexpr Value& operator+=(const Value& b) { return value += b.value, *this; }
-  constexpr Value& operator-=(const Value& b) { return value -= b.value, *this; }
-  constexpr Value& operator*=(const Value& b) { return value *= b.value, *this; }
-  constexpr Value& operator/=(const Value& b) { return value /= b.value, *this; }
+  ONWARD_ALWAYS_INLINE constexpr Value operator-() const { return {simd::neg(value)}; }
+  ONWARD_ALWAYS_INLINE constexpr Value& operator+=(const Value& b) { return value += b.value, *this; }
+  ONWARD_ALWAYS_INLINE constexpr Value& operator-=(const Value& b) { return value -= b.value, *this; }
+  ONWARD_ALWAYS_INLINE constexpr Value& operator*=(const Value& b) { return value *= b.value, *this; }
+  ONWARD_ALWAYS_INLINE constexpr Value& operator/=(const Value& b) { return value /= b.value, *this; }
 
-  friend constexpr Value divide(const T& c, const Value& a) { return {c / a.value}; }
-  friend constexpr Value select(const auto& mask, const Value& a, const Value& b) {
+  ONWARD_ALWAYS_INLINE friend constexpr Value divide(const T& c, const Value& a) { return {c / a.value}; }
+  ONWARD_ALWAYS_INLINE friend constexpr Value select(const auto& mask, const Value& a, const Value& b) {
     return {ad::pick(mask, a.value, b.value)};
   }
   friend std::ostream& operator<<(std::ostream& out, const Value& x) { return out << x.value; }
@@ -34,11 +34,11 @@ struct Value {
 namespace ad {
 
 template <class Rule, class T>
-constexpr Value<T> chain(const Rule& rule, const Value<T>& x) {
+ONWARD_ALWAYS_INLINE constexpr Value<T> chain(const Rule& rule, const Value<T>& x) {
   return {rule.template at<0>(x.value).value};
 }
 template <class Rule, class T>
-constexpr Value<T> chain(const Rule& rule, const Value<T>& a, const Value<T>& b) {
+ONWARD_ALWAYS_INLINE constexpr Value<T> chain(const Rule& rule, const Value<T>& a, const Value<T>& b) {
   return {rule.template at<0>(a.value, b.value).value};
 }
 
