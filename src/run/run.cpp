@@ -90,6 +90,11 @@ class ChainRunner {
         record_(record) {}
 
   void run() {
+    if (stop_) {  // before its turn came
+      if (hooks_.listener) hooks_.listener->finished(chain_);
+      progress_.phase = ChainProgress::done;
+      return;
+    }
     const auto begin = Clock::now();
     progress_.phase = ChainProgress::warming;
     const Stream stream(*settings_.seed, static_cast<std::uint32_t>(chain_));

@@ -24,7 +24,8 @@ struct Draw {
 };
 
 /// Whoever wants to have draws as they come (a file writer, say). Functions are called from the chain's
-/// thread, each chain from one thread at a time, chains at the same time.
+/// thread, each chain from one thread at a time, chains at the same time. A chain whose turn has not come
+/// when the run is stopped is finished without having warmed up.
 class DrawListener {
  public:
   virtual ~DrawListener() = default;
