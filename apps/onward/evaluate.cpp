@@ -1,6 +1,7 @@
 // `onward evaluate`: the jet of a model at a place along a direction.
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -8,8 +9,8 @@
 
 #include "commands.hpp"
 #include "model_options.hpp"
+#include "number_options.hpp"
 #include "onward/error.hpp"
-#include "onward/io/vector_file.hpp"
 #include "onward/random/stream.hpp"
 
 namespace onward::app {
@@ -18,21 +19,16 @@ namespace {
 struct Settings {
   ModelWords model;
   std::string at = "random", direction = "random";
-  int order = 2;
+  std::size_t order = 2;
   bool gradient = false, json = false;
   std::uint64_t seed = 1;
   double temperature = 1;
 };
 
 std::vector<double> place(const Settings& s, std::size_t dimension) {
-  const Start start = parse_start(s.at);
+  Start start = parse_start("--at", s.at, s.model, dimension);
+  if (start.kind == Start::Kind::given) return std::move(start.position);
   std::vector<double> at(dimension, 0.0);
-  if (start.kind == Start::Kind::given) {
-    if (start.position.size() != dimension)
-      throw UsageError(fmt::format("--at {} has {} entries, but the model has {} parameters to sample", s.at,
-                                   start.position.size(), dimension));
-    return start.position;
-  }
   if (start.kind == Start::Kind::random) {
     Stream(s.seed, 0).normals(0, Purpose::start, at);
     for (double& x : at) x *= start.scale;
@@ -53,16 +49,13 @@ std::vector<double> direction(const Settings& s, std::size_t dimension) {
                                    s.direction, dimension - 1));
     v[static_cast<std::size_t>(axis)] = 1;
   } else {
-    v = read_vector(s.direction);
-    if (v.size() != dimension)
-      throw UsageError(fmt::format("--direction {} has {} entries, but the model has {} parameters to sample",
-                                   s.direction, v.size(), dimension));
+    v = read_place("--direction", s.direction, s.model, dimension);
   }
   return v;
 }
 
 int evaluate(const Settings& s) {
-  if (s.order < 0 || s.order > 2)
+  if (s.order > 2)
     throw UsageError(
         fmt::format("--order {} is not known: it is 0 (value), 1 (slope) or 2 (curvature)", s.order));
   AnyTarget target = make_model(s.model).target.tempered(s.temperature);
@@ -90,8 +83,10 @@ int evaluate(const Settings& s) {
       for (std::size_t i = 0; i < dimension; ++i) fmt::print("gradient  {} {:.17g}\n", i, gradient[i]);
   }
   if (target.counts().nonfinite > 0) {
-    fmt::print(stderr, "onward: not finite there{}{}\n",
-               target.counts().threw > 0 ? ": the model threw: " : "", target.counts().first_message);
+    const bool threw = target.counts().threw > 0;
+    fmt::print(stderr,
+               "onward: {} has no finite value, slope and curvature at --at {}{}{}; try another place\n",
+               s.model.name, s.at, threw ? ": it threw: " : "", target.counts().first_message);
     return failed;
   }
   return done;
@@ -113,11 +108,10 @@ void add_evaluate(CLI::App& app, Action& action) {
       ->add_option("--direction", s->direction,
                    "FILE (used as it is), random (a unit vector), or axis:I with I from 0")
       ->capture_default_str();
-  command->add_option("--order", s->order, "0 value, 1 also the slope, 2 also the curvature")
-      ->capture_default_str();
+  add_count(*command, "--order", s->order, 0, "0 value, 1 also the slope, 2 also the curvature");
   command->add_flag("--gradient", s->gradient, "also the full gradient");
-  command->add_option("--temperature", s->temperature, "of density^(1/T)")->capture_default_str();
-  command->add_option("--seed", s->seed, "for random places and directions")->capture_default_str();
+  add_number(*command, "--temperature", s->temperature, "of density^(1/T)");
+  add_count(*command, "--seed", s->seed, 0, "for random places and directions");
   command->add_flag("--json", s->json, "one JSON object on stdout");
   command->callback([s, &action] { action = [s] { return evaluate(*s); }; });
 }

@@ -1,9 +1,10 @@
 #include "model_options.hpp"
 
-#include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
+#include "number_options.hpp"
 #include "onward/error.hpp"
 #include "onward/io/vector_file.hpp"
 
@@ -11,30 +12,39 @@ namespace onward::app {
 
 void add_model_options(CLI::App& command, ModelWords& words) {
   command.add_option("MODEL", words.name, "a built-in model: `onward models` lists them")->required();
-  command.add_option("--dim", words.options.dimension, "size of models that have one");
-  command.add_option("--condition", words.options.condition,
-                     "gaussian: ratio of its largest to its smallest variance");
+  add_count(command, "--dim", words.options.dimension, 1, "size of models that have one");
+  add_number(command, "--condition", words.options.condition,
+             "gaussian: ratio of its largest to its smallest variance");
 }
 
 models::Model make_model(const ModelWords& words) { return models::make(words.name, words.options); }
 
-Start parse_start(const std::string& word) {
+std::vector<double> read_place(const std::string& option, const std::string& file, const ModelWords& model,
+                               std::size_t dimension) {
+  auto place = read_vector(file);
+  if (place.size() != dimension)
+    throw UsageError(fmt::format(
+        "{} {} has {} entries, but {} has {} parameters to sample: give one entry for each{}", option, file,
+        place.size(), model.name, dimension, model.options.dimension ? ", or another --dim" : ""));
+  return place;
+}
+
+Start parse_start(const std::string& option, const std::string& word, const ModelWords& model,
+                  std::size_t dimension) {
   Start start;
   if (word == "zeros") {
     start.kind = Start::Kind::zeros;
-  } else if (word == "random" || word.starts_with("random:")) {
+  } else if (word == "random") {
     start.kind = Start::Kind::random;
-    if (word.size() > 6) {
-      const std::string number = word.substr(7);
-      char* end = nullptr;
-      start.scale = std::strtod(number.c_str(), &end);
-      if (number.empty() || *end != '\0')
-        throw UsageError(
-            fmt::format("'{}' has no number after the colon: write random:SCALE, as in random:0.1", word));
-    }
+  } else if (word.starts_with("random:")) {
+    start.kind = Start::Kind::random;
+    start.scale = parse_number(option + " random:", word.substr(7));
+    if (!(start.scale >= 0) || !std::isfinite(start.scale))
+      throw UsageError(
+          fmt::format("{} {} is not usable: the scale must be 0 or a positive number", option, word));
   } else {
     start.kind = Start::Kind::given;
-    start.position = read_vector(word);
+    start.position = read_place(option, word, model, dimension);
   }
   return start;
 }

@@ -2,8 +2,8 @@
 // The words with which several commands name a model and a place: MODEL --dim --condition, and FILE | zeros |
 // random.
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -20,8 +20,13 @@ struct ModelWords {
 void add_model_options(CLI::App& command, ModelWords& words);
 models::Model make_model(const ModelWords& words);
 
-/// FILE, zeros or random[:SCALE]. Throws UsageError for what is none of these, Error for a file that cannot
-/// be read.
-Start parse_start(const std::string& word);
+/// What `--init` or `--at` says: FILE, zeros or random[:SCALE]. Throws UsageError for what is none of these
+/// or a file of the wrong length, Error for a file that cannot be read.
+Start parse_start(const std::string& option, const std::string& word, const ModelWords& model,
+                  std::size_t dimension);
+
+/// A file with an entry for every parameter that is sampled; throws as parse_start.
+std::vector<double> read_place(const std::string& option, const std::string& file, const ModelWords& model,
+                               std::size_t dimension);
 
 }  // namespace onward::app

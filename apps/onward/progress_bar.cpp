@@ -1,7 +1,9 @@
 #include "progress_bar.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -32,9 +34,16 @@ void ProgressBar::show(const Progress& p) {
                                           100 * share, p.chains_warming > 0 ? "warm-up " : "sampling",
                                           p.acceptance, p.steps_per_second, duration(p.seconds_left));
   if (terminal_) {
-    constexpr int width = 24;
+    // What is wider than the terminal would wrap, and could not be taken back.
+    winsize window{};
+    const int columns =
+        ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+    const int width = std::clamp(columns - static_cast<int>(figures.size()) - 4, 0, 24);
     const int filled = static_cast<int>(share * width);
-    fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {}\x1b[K", "", filled, "", width - filled, figures);
+    if (width > 0)
+      fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {}\x1b[K", "", filled, "", width - filled, figures);
+    else
+      fmt::print(stderr, "\r{:.{}}\x1b[K", figures, columns - 1);
     shown_ = true;
     next_ = p.seconds + 0.2;
   } else {

@@ -1,15 +1,21 @@
 // `onward sample`: from options to a run folder, a table and a picture.
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
+
+#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "commands.hpp"
 #include "model_options.hpp"
+#include "notes.hpp"
+#include "number_options.hpp"
 #include "onward/diagnostics/summary.hpp"
 #include "onward/error.hpp"
 #include "onward/io/csv_listener.hpp"
@@ -40,9 +46,17 @@ extern "C" void ask_to_stop(int signal_number) {
   std::signal(signal_number, SIG_DFL);  // a second one ends the program at once
 }
 
+/// From here on a run that is told to stop ends in good order.
+void stop_when_told() {
+  std::signal(SIGINT, ask_to_stop);
+  std::signal(SIGTERM, ask_to_stop);
+  if (std::signal(SIGHUP, ask_to_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // as nohup wants it
+}
+
 /// The folder to write to: the one asked for, or the first free of onward-out, onward-out-2, ...
 std::optional<RunFolder> make_folder(const Settings& s) {
   if (s.out == "none") return std::nullopt;
+  if (s.out == "") throw UsageError("--out is empty: name a folder, or leave it out, or write --out none");
   if (s.out) return RunFolder::create(*s.out, s.force);
   fs::path folder = "onward-out";
   for (int i = 2; fs::exists(fs::symlink_status(folder)); ++i) folder = fmt::format("onward-out-{}", i);
@@ -73,14 +87,39 @@ const char* status_word(Ending ending) {
   return "";
 }
 
+/// What the chains gave that have draws. A run that was cut short may have chains that had not begun.
+struct Sampled {
+  std::size_t chains = 0, draws = 0, most_draws = 0;
+  std::vector<ParameterSummary> parameters;
+};
+
+Chains drawn_chains(const Run& run, std::size_t parameter) {
+  Chains chains = run.parameter(parameter);
+  std::erase_if(chains, [](const auto& chain) { return chain.empty(); });
+  return chains;
+}
+
+Sampled summarise_run(const Run& run) {
+  Sampled sampled;
+  for (const auto& chain : run.chains) {
+    if (chain.draws == 0) continue;
+    sampled.draws = ++sampled.chains == 1 ? chain.draws : std::min(sampled.draws, chain.draws);
+    sampled.most_draws = std::max(sampled.most_draws, chain.draws);
+  }
+  for (std::size_t i = 0; i < run.names.size(); ++i)
+    sampled.parameters.push_back(summarise(run.names[i], drawn_chains(run, i)));
+  return sampled;
+}
+
 void draw_picture(const RunFolder& folder, const Run& run) {
   std::vector<plot::NamedChains> parameters;
-  // A hierarchical model's last parameters are often its most telling ones; six fit a page.
+  // More than six would not fit a page.
   for (std::size_t i = 0; i < run.names.size() && i < 6; ++i)
-    parameters.push_back({run.names[i], run.parameter(i)});
+    parameters.push_back({run.names[i], drawn_chains(run, i)});
   plot::run_picture((folder.path() / "draws.png").string(), parameters);
 }
 
+/// Refuses what could never be kept, before anything of that size is made.
 void check_memory(const RunSettings& s, std::size_t parameters) {
   const double bytes =
       8.0 * static_cast<double>(parameters) * static_cast<double>(s.draws) * static_cast<double>(s.chains);
@@ -88,21 +127,52 @@ void check_memory(const RunSettings& s, std::size_t parameters) {
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   if (bytes > memory / 2)
     throw UsageError(fmt::format(
-        "{} draws of {} parameters in {} chains would take {:.1f} GB of this machine's {:.1f} GB; keep fewer "
-        "by --draws, with a larger --thin",
+        "{} draws of {} parameters in {} chains would take {:.3g} GB of this machine's {:.3g} GB; keep fewer "
+        "by --draws (with a larger --thin), or take fewer --chains or a smaller --dim",
         s.draws, parameters, s.chains, bytes / 1e9, memory / 1e9));
+}
+
+void print_result(const Settings& s, const Run& run, const Sampled& sampled) {
+  fmt::print("{}: {} chains of {} draws by {}, {} steps from draw to draw, seed {}\n\n", s.model.name,
+             sampled.chains, sampled.draws, run.settings.sampler, *run.settings.thin, *run.settings.seed);
+  fmt::print("{}", summary_table(sampled.parameters,
+                                 {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));
+  double acceptance = 0;
+  for (const auto& chain : run.chains) acceptance += chain.acceptance / static_cast<double>(sampled.chains);
+  fmt::print("\nacceptance {:.2f}, step size {:.3g}; warm-up {}, sampling {}, {:.3g} steps/s\n", acceptance,
+             run.chains.front().step_size, duration(run.warmup_seconds), duration(run.sampling_seconds),
+             run.steps_per_second());
+}
+
+void print_notes(const Run& run, const Sampled& sampled) {
+  const Counts counts = run.counts();
+  if (counts.nonfinite > 0)
+    fmt::print(stderr, "note: {} of {} evaluations were not finite{}; each was a rejection\n",
+               counts.nonfinite, counts.jets + counts.gradients,
+               counts.threw > 0
+                   ? fmt::format(", {} because the model threw ({})", counts.threw, counts.first_message)
+                   : std::string());
+  if (sampled.chains > 0) {
+    print_uneven_chains(run.chains.size(), sampled.chains, sampled.draws, sampled.most_draws);
+    for (const auto& warning : warnings(sampled.parameters, sampled.chains, sampled.draws))
+      fmt::print(stderr, "warning: {}\n", warning);
+  }
+  const auto so_far = sampled.chains == 0 ? std::string("in warm-up, without draws")
+                                          : fmt::format("after {} draws a chain", sampled.draws);
+  if (run.ending == Ending::interrupted) fmt::print(stderr, "interrupted {}\n", so_far);
+  if (run.ending == Ending::time_limit)
+    fmt::print(stderr, "note: stopped at --max-seconds {} {}{}\n", run.settings.max_seconds, so_far,
+               sampled.chains == 0 ? ": allow more time or a shorter --warmup" : "");
 }
 
 int sample_model(Settings& s) {
   if (s.format != "csv") throw UsageError(fmt::format("--format {} is not known: it is csv", s.format));
   s.run.bias_correction = bias_correction_from_string(s.bias_correction);
   if (s.metric) s.run.metric = metric_from_string(*s.metric);
+  check_memory(s.run, s.model.options.dimension.value_or(1));
   const models::Model model = make_model(s.model);
   const std::size_t dimension = model.target.dimension();
-  s.run.start = parse_start(s.init);
-  if (s.run.start.kind == Start::Kind::given && s.run.start.position.size() != dimension)
-    throw UsageError(fmt::format("--init {} has {} entries, but {} has {} parameters to sample", s.init,
-                                 s.run.start.position.size(), s.model.name, dimension));
+  s.run.start = parse_start("--init", s.init, s.model, dimension);
   const RunSettings resolved = resolve(s.run, dimension);
   const auto names = model.target.names();
   check_memory(resolved, names.size());
@@ -111,72 +181,64 @@ int sample_model(Settings& s) {
       (resolved.sampler == "rwm" || resolved.sampler == "mala" || resolved.sampler == "pc-line-fmala"))
     fmt::print(stderr, "note: --bias-correction changes nothing for {}\n", resolved.sampler);
 
+  stop_when_told();
   const auto folder = make_folder(s);
-  std::optional<CsvListener> files;
-  if (folder) {
-    write_file_atomically(folder->run_json(), run_json(s, resolved, dimension, "running").dump(1) + "\n");
-    files.emplace(*folder, s.model.name, resolved, names);
+  const auto write_status = [&](const char* status) {
+    if (folder)
+      write_file_atomically(folder->run_json(), run_json(s, resolved, dimension, status).dump(1) + "\n");
+  };
+  write_status("running");
+  std::optional<Run> finished;
+  try {
+    std::optional<CsvListener> files;
+    if (folder) files.emplace(*folder, s.model.name, resolved, names);
+    ProgressBar bar(s.quiet);
+    Hooks hooks;
+    hooks.listener = files ? &*files : nullptr;
+    hooks.progress = [&](const Progress& progress) { bar.show(progress); };
+    hooks.stop = &stop_asked;
+    finished = sample(model.target, resolved, hooks);
+  } catch (const Error&) {
+    try {
+      write_status("failed");
+    } catch (const Error&) {  // the disk may be full: what went wrong first is what to tell
+    }
+    throw;
   }
+  const Run& run = *finished;
 
-  ProgressBar bar(s.quiet);
-  Hooks hooks;
-  hooks.listener = files ? &*files : nullptr;
-  hooks.progress = [&](const Progress& progress) { bar.show(progress); };
-  hooks.stop = &stop_asked;
-  std::signal(SIGINT, ask_to_stop);
-  std::signal(SIGTERM, ask_to_stop);
-  const Run run = sample(model.target, resolved, hooks);
-  std::signal(SIGINT, SIG_DFL);
+  // The files first: whoever reads stdout may be gone. But what was sampled is shown even if they fail.
+  std::optional<Error> trouble;
+  const auto keep = [&](const auto& write) {
+    try {
+      if (folder) write();
+    } catch (const Error& error) {
+      if (!trouble) trouble = error;
+    }
+  };
+  keep([&] { write_status(status_word(run.ending)); });
+  std::signal(SIGINT, SIG_DFL);  // every draw is on disk
   std::signal(SIGTERM, SIG_DFL);
-  bar.clear();
-
-  const auto parameters = run.summary();
-  auto result = result_json(s.model.name, run, parameters, s.all_parameters ? parameters.size() : 1000);
+  const Sampled sampled = summarise_run(run);
+  auto result = result_json(s.model.name, run, sampled.parameters,
+                            s.all_parameters ? sampled.parameters.size() : std::size_t{1000});
+  result["draws"] = sampled.draws;
   result["status"] = status_word(run.ending);
-  if (folder) {
-    write_file_atomically(folder->run_json(),
-                          run_json(s, resolved, dimension, status_word(run.ending)).dump(1) + "\n");
-    write_file_atomically(folder->summary_json(), result.dump(1) + "\n");
-    if (run.draws() > 0) draw_picture(*folder, run);
-  }
+  keep([&] { write_file_atomically(folder->summary_json(), result.dump(1) + "\n"); });
+  if (sampled.chains > 0) keep([&] { draw_picture(*folder, run); });
 
-  if (s.json) {
+  if (s.json)
     fmt::print("{}\n", result.dump());
-  } else if (run.draws() > 0) {
-    fmt::print("{}: {} chains of {} draws by {}, {} steps from draw to draw, seed {}\n\n", s.model.name,
-               resolved.chains, run.draws(), resolved.sampler, *resolved.thin, *resolved.seed);
-    fmt::print("{}",
-               summary_table(parameters, {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));
-    double acceptance = 0;
-    for (const auto& chain : run.chains)
-      acceptance += chain.acceptance / static_cast<double>(run.chains.size());
-    fmt::print("\nacceptance {:.2f}, step size {:.3g}; warm-up {}, sampling {}, {:.3g} steps/s\n", acceptance,
-               run.chains.front().step_size, duration(run.warmup_seconds), duration(run.sampling_seconds),
-               run.steps_per_second());
-  }
-
-  const Counts counts = run.counts();
+  else if (sampled.chains > 0)
+    print_result(s, run, sampled);
+  std::fflush(stdout);  // before what goes to stderr, should both go to one place
   if (!s.quiet) {
-    if (counts.nonfinite > 0)
-      fmt::print(stderr, "note: {} of {} evaluations were not finite{}; each was a rejection\n",
-                 counts.nonfinite, counts.jets + counts.gradients,
-                 counts.threw > 0
-                     ? fmt::format(", {} because the model threw ({})", counts.threw, counts.first_message)
-                     : std::string());
-    if (run.draws() > 0)
-      for (const auto& warning : warnings(parameters, resolved.chains, run.draws()))
-        fmt::print(stderr, "warning: {}\n", warning);
-    if (run.ending == Ending::interrupted)
-      fmt::print(stderr, "interrupted after {} draws a chain{}\n", run.draws(),
-                 run.draws() == 0 ? " (still in warm-up)" : "");
-    if (run.ending == Ending::time_limit)
-      fmt::print(stderr, "note: stopped at --max-seconds {} with {} draws a chain{}\n", resolved.max_seconds,
-                 run.draws(),
-                 run.draws() == 0 ? ": still in warm-up; allow more time or a shorter --warmup" : "");
+    print_notes(run, sampled);
     if (folder) fmt::print(stderr, "files: {}\n", folder->path().string());
   }
+  if (trouble) throw *trouble;
   if (run.ending == Ending::interrupted) return interrupted;
-  return run.draws() == 0 ? failed : done;
+  return sampled.chains == 0 ? failed : done;
 }
 
 }  // namespace
@@ -187,27 +249,24 @@ void add_sample(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("sample", "sample a model");
   add_model_options(*command, s->model);
   command->add_option("--sampler", run.sampler, "`onward samplers` lists them")->capture_default_str();
-  command->add_option("--step-size", run.step_size, "fixed; without it warm-up finds it");
-  command->add_option("--target-acceptance", run.target_acceptance,
-                      "what warm-up steers to [the sampler's own]");
+  add_number(*command, "--step-size", run.step_size, "fixed; without it warm-up finds it");
+  add_number(*command, "--target-acceptance", run.target_acceptance,
+             "what warm-up steers to [the sampler's own]");
   command
       ->add_option("--bias-correction", s->bias_correction,
                    "none, coupled or drift: the paper's appendix B.1")
       ->capture_default_str();
-  command
-      ->add_option("--curvature-floor", run.curvature_floor,
-                   "pc samplers: curvature is at least this times slope²; 0 is the paper's")
-      ->capture_default_str();
+  add_number(*command, "--curvature-floor", run.curvature_floor,
+             "pc samplers: curvature is at least this times slope²; 0 is the paper's");
   command->add_flag("--as-published", run.as_published, "mala: two gradients a step, as in the paper");
-  command->add_option("--warmup", run.warmup, "steps of warm-up per chain [1000, times D for line samplers]");
-  command->add_option("--draws", run.draws, "draws kept per chain")->capture_default_str();
-  command->add_option("--thin", run.thin, "steps from one kept draw to the next [1, D for line samplers]");
-  command->add_option("--chains", run.chains)->capture_default_str();
-  command
-      ->add_option("--threads", run.threads,
-                   "0: as many as chains and cores allow; the draws do not depend on it")
-      ->capture_default_str();
-  command->add_option("--seed", run.seed, "without it one is taken from the system and reported");
+  add_count(*command, "--warmup", run.warmup, 0,
+            "steps of warm-up per chain [1000, times D for line samplers]");
+  add_count(*command, "--draws", run.draws, 1, "draws kept per chain");
+  add_count(*command, "--thin", run.thin, 1, "steps from one kept draw to the next [1, D for line samplers]");
+  add_count(*command, "--chains", run.chains, 1, "independent chains");
+  add_count(*command, "--threads", run.threads, 0,
+            "0: as many as chains and cores allow; the draws do not depend on it");
+  add_count(*command, "--seed", run.seed, 0, "without it one is taken from the system and reported");
   command
       ->add_option("--init", s->init,
                    "start, in the space that is sampled: FILE (JSON array or .npy), zeros, or random[:SCALE]")
@@ -215,8 +274,8 @@ void add_sample(CLI::App& app, Action& action) {
   command->add_option(
       "--metric", s->metric,
       "what warm-up learns besides the step size: none, diag or dense [diag; none with --step-size]");
-  command->add_option("--temperature", run.temperature, "samples density^(1/T)")->capture_default_str();
-  command->add_option("--max-seconds", run.max_seconds, "stop there and keep what there is");
+  add_number(*command, "--temperature", run.temperature, "samples density^(1/T)");
+  add_number(*command, "--max-seconds", run.max_seconds, "stop there and keep what there is; 0: no limit");
   command->add_option(
       "--out", s->out,
       "folder for the run's files, or none [the first free of onward-out, onward-out-2, ...]");

@@ -1,11 +1,13 @@
 // `onward summary`: the table again, from files of ours or of CmdStan's.
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "notes.hpp"
 #include "onward/diagnostics/summary.hpp"
 #include "onward/error.hpp"
 #include "onward/io/run_folder.hpp"
@@ -42,9 +44,13 @@ int summarise_files(const Settings& s) {
       fmt::print(stderr, "note: {} ends within a line, which is left out\n", file.string());
   }
 
-  std::size_t draws = chains.front().draws();
-  for (const auto& chain : chains) draws = std::min(draws, chain.draws());
-  if (draws == 0) throw Error(fmt::format("{} has no draws", s.paths.front()));
+  const std::size_t all = chains.size();
+  std::erase_if(chains, [](const StanCsv& chain) { return chain.draws() == 0; });
+  if (chains.empty())
+    throw Error(fmt::format("{} has no draws: the run ended in warm-up, or has just begun", s.paths.front()));
+  const auto [least, most] = std::ranges::minmax_element(chains, {}, &StanCsv::draws);
+  const std::size_t draws = least->draws();
+  if (!s.quiet) print_uneven_chains(all, chains.size(), draws, most->draws());
   std::vector<ParameterSummary> parameters;
   for (std::size_t column : chains.front().parameter_columns()) {
     Chains values;
