@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "onward/target/line_view.hpp"
+
 namespace onward::models {
 
 /// Free parameters: z_1..z_8, mu, log tau.
@@ -18,8 +20,9 @@ struct EightSchoolsDensity {
   static constexpr std::array<double, schools> y{28, 8, -3, 7, -1, 1, 18, 12};
   static constexpr std::array<double, schools> sigma{15, 10, 16, 11, 9, 11, 10, 18};
 
-  template <class T>
-  T operator()(std::span<const T> t) const {
+  template <class V>
+  auto operator()(const V& t) const {
+    using T = scalar_of<V>;
     using std::exp;
     using std::log1p;
     const T mu = t[schools];

@@ -3,13 +3,15 @@
 
 #include <cmath>
 #include <cstddef>
-#include <span>
+
+#include "onward/target/line_view.hpp"
 
 namespace onward::models {
 
 struct FunnelDensity {
-  template <class T>
-  T operator()(std::span<const T> t) const {
+  template <class V>
+  auto operator()(const V& t) const {
+    using T = scalar_of<V>;
     using std::exp;
     const T w = t[0];
     T squares(0.0);

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <type_traits>
 #include <vector>
 
 #include "onward/random/stream.hpp"
+#include "onward/target/line_view.hpp"
 
 namespace onward::models {
 
@@ -34,8 +34,9 @@ class GaussianDensity {
     shape_ = std::move(shape);
   }
 
-  template <class T>
-  T operator()(std::span<const T> x) const {
+  template <class V>
+  auto operator()(const V& x) const {
+    using T = scalar_of<V>;
     const std::vector<double>& precision = shape_->precision;
     T sum(0.0);
     if (shape_->directions.empty()) {

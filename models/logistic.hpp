@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "onward/ad/ad.hpp"
 #include "onward/random/stream.hpp"
+#include "onward/target/line_view.hpp"
 
 namespace onward::models {
 
@@ -35,8 +35,9 @@ class LogisticDensity {
     data_ = std::move(data);
   }
 
-  template <class T>
-  T operator()(std::span<const T> beta) const {
+  template <class V>
+  auto operator()(const V& beta) const {
+    using T = scalar_of<V>;
     T sum(0.0);
     for (std::size_t j = 0; j < predictors_; ++j) sum -= 0.5 * (beta[j] * beta[j]);
     const double* x = data_->x.data();

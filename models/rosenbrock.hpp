@@ -3,13 +3,15 @@
 // moments are known.
 
 #include <cstddef>
-#include <span>
+
+#include "onward/target/line_view.hpp"
 
 namespace onward::models {
 
 struct RosenbrockDensity {
-  template <class T>
-  T operator()(std::span<const T> t) const {
+  template <class V>
+  auto operator()(const V& t) const {
+    using T = scalar_of<V>;
     T sum(0.0);
     for (std::size_t i = 0; i + 1 < t.size(); i += 2) {
       const T a = t[i] - 1.0;

@@ -10,17 +10,14 @@
 
 #include "onward/ad/ad.hpp"
 #include "onward/error.hpp"
+#include "onward/target/line_view.hpp"
 #include "onward/target/parameters.hpp"
 #include "onward/target/target.hpp"
 
 namespace onward {
 
-/// The scalar type of what a callable receives: `using T = onward::scalar_of<decltype(t)>;`
-template <class Span>
-using scalar_of = std::remove_cvref_t<decltype(std::declval<Span>()[0])>;
-
-/// f(std::span<const T>) -> T, for T any of the forward and reverse scalars. Each copy has its own scratch
-/// memory.
+/// f(t) -> T, where t reads like a std::span<const T> (t[i], t.size(), range-for, t.data()) and T is any of
+/// the forward and reverse scalars. Each copy has its own scratch memory.
 template <class F>
 class CallableTarget {
  public:
@@ -39,21 +36,15 @@ class CallableTarget {
   Jet jet(VectorView theta, VectorView v, Order order) {
     switch (order) {
       case Order::value: {
-        values_.resize(dimension_);
-        for (std::size_t i = 0; i < dimension_; ++i) values_[i] = theta[i];
-        const Value<double> f = f_(std::span<const Value<double>>(values_));
+        const auto f = evaluate<Value<double>>(theta, v, values_);
         return {f.value, 0, 0};
       }
       case Order::slope: {
-        duals_.resize(dimension_);
-        for (std::size_t i = 0; i < dimension_; ++i) duals_[i] = Dual<double>(theta[i], v[i]);
-        const Dual<double> f = f_(std::span<const Dual<double>>(duals_));
+        const auto f = evaluate<Dual<double>>(theta, v, duals_);
         return {f.value, f.slope, 0};
       }
       case Order::curvature: {
-        jets_.resize(dimension_);
-        for (std::size_t i = 0; i < dimension_; ++i) jets_[i] = Jet2<double>(theta[i], v[i], 0.0);
-        const Jet2<double> f = f_(std::span<const Jet2<double>>(jets_));
+        const auto f = evaluate<Jet2<double>>(theta, v, jets_);
         return {f.value, f.slope, f.curvature};
       }
     }
@@ -93,6 +84,15 @@ class CallableTarget {
   }
 
  private:
+  template <class T>
+  T evaluate(VectorView theta, VectorView v, std::vector<T>& scratch) {
+    const LineView<T> view(theta, v, scratch);
+    if constexpr (std::is_invocable_v<F&, const LineView<T>&>)
+      return f_(view);
+    else
+      return f_(std::span<const T>(view));
+  }
+
   std::size_t dimension_;
   F f_;
   std::vector<std::string> names_;

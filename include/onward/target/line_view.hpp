@@ -1,0 +1,80 @@
+#pragma once
+// The parameters on a line as forward-mode scalars, made when they are asked for. It reads like a span, but
+// holds no copies: filling an array just before a model reads it in wider loads would stall the processor
+// (measured: 2.5 times the price of a jet of the funnel with 100 x's).
+
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "onward/ad/ad.hpp"
+
+namespace onward {
+
+/// The scalar type of what a callable receives: `using T = onward::scalar_of<decltype(t)>;`
+template <class View>
+using scalar_of = std::remove_cvref_t<decltype(std::declval<View>()[0])>;
+
+/// T is Value<double>, Dual<double> or Jet2<double>. Elements come by value: t[i], range-for, begin() and
+/// end(). data() fills scratch memory at its first use, for models that need an array (an Eigen::Map, say).
+template <class T>
+class LineView {
+ public:
+  using value_type = T;
+
+  LineView(std::span<const double> theta, std::span<const double> v, std::vector<T>& scratch)
+      : theta_(theta.data()), v_(v.data()), size_(theta.size()), scratch_(&scratch) {}
+
+  T operator[](std::size_t i) const { return at(i); }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T front() const { return at(0); }
+  T back() const { return at(size_ - 1); }
+
+  const T* data() const {
+    scratch_->resize(size_);
+    for (std::size_t i = 0; i < size_; ++i) (*scratch_)[i] = at(i);
+    return scratch_->data();
+  }
+  operator std::span<const T>() const { return {data(), size_}; }  // NOLINT: it is a span, only lazier
+
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const T*;
+    using reference = T;
+    Iterator(const LineView* view, std::size_t index) : view_(view), index_(index) {}
+    T operator*() const { return view_->at(index_); }
+    Iterator& operator++() { return ++index_, *this; }
+    Iterator operator++(int) { return {view_, index_++}; }
+    bool operator==(const Iterator& other) const { return index_ == other.index_; }
+
+   private:
+    const LineView* view_;
+    std::size_t index_;
+  };
+  Iterator begin() const { return {this, 0}; }
+  Iterator end() const { return {this, size_}; }
+
+ private:
+  T at(std::size_t i) const {
+    if constexpr (std::is_same_v<T, Value<double>>)
+      return T(theta_[i]);
+    else if constexpr (std::is_same_v<T, Dual<double>>)
+      return T(theta_[i], v_[i]);
+    else
+      return T(theta_[i], v_[i], 0.0);
+  }
+
+  const double* theta_;
+  const double* v_;
+  std::size_t size_;
+  std::vector<T>* scratch_;
+};
+
+}  // namespace onward
