@@ -1,0 +1,138 @@
+// Wrong words: each is refused with exit code 2, a message that names the thing, the value and the remedy,
+// and without a trace on disk.
+
+#include "program.hpp"
+
+namespace onward::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class Usage : public Program {};
+
+TEST_F(Usage, NothingAskedPrintsHelp) {
+  const Outcome outcome = onward("");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "");
+  for (const char* command : {"sample", "evaluate", "summary", "models", "samplers", "bench"})
+    EXPECT_THAT(outcome.out, HasSubstr(command));
+  EXPECT_EQ(onward("--help").out, outcome.out);
+}
+
+TEST_F(Usage, EveryCommandHasHelp) {
+  for (const std::string command : {"sample", "evaluate", "summary", "models", "samplers", "bench"}) {
+    const Outcome outcome = onward(command + " --help");
+    EXPECT_EQ(outcome.code, 0) << command;
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_THAT(outcome.out, HasSubstr("Usage: onward " + command));
+    EXPECT_THAT(outcome.out, HasSubstr("Exit codes: 0"));
+  }
+  EXPECT_THAT(onward("bench --help").out, HasSubstr("jets, kernels"));
+}
+
+TEST_F(Usage, Version) {
+  const Outcome outcome = onward("--version");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, ::testing::MatchesRegex("onward [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST_F(Usage, UnknownCommand) {
+  wrong_usage("smaple funnel", {"no command 'smaple'", "Did you mean sample?", "Try: onward --help"});
+  wrong_usage("modles", {"'modles'", "models"});
+}
+
+TEST_F(Usage, UnknownModel) {
+  wrong_usage("sample funel", {"no model 'funel'", "Did you mean funnel?", "eight-schools, funnel, gaussian",
+                               "Try: onward sample --help"});
+  wrong_usage("evaluate qqq", {"no model 'qqq'", "Models: eight-schools"});
+}
+
+TEST_F(Usage, UnknownSampler) {
+  wrong_usage("sample funnel --sampler pc-line-fmal",
+              {"no sampler 'pc-line-fmal'", "Did you mean pc-line-fmala?", "rwm, mala"});
+}
+
+TEST_F(Usage, UnknownOption) {
+  wrong_usage("sample funnel --dimm 3",
+              {"no option '--dimm'", "Did you mean --dim?", "onward sample --help"});
+  wrong_usage("sample funnel --drawz=10", {"'--drawz=10'", "Did you mean --draws?"});
+  wrong_usage("sample funnel -draws 10", {"'-draws'", "Did you mean --draws?"});
+  wrong_usage("--bogus", {"no option '--bogus'", "onward --help"});
+  wrong_usage("--json sample funnel", {"--json belongs after the command: onward sample --json"});
+  wrong_usage("sample funnel gaussian", {"'gaussian'", "too many"});
+}
+
+TEST_F(Usage, UnknownWordOfAnOption) {
+  wrong_usage("sample funnel --metric full", {"--metric 'full'", "none, diag, dense"});
+  wrong_usage("sample funnel --bias-correction all", {"--bias-correction 'all'", "none, coupled, drift"});
+  wrong_usage("sample funnel --format parquet", {"--format parquet", "csv"});
+  wrong_usage("bench nonsense", {"no benchmark 'nonsense'", "jets, kernels"});
+}
+
+TEST_F(Usage, MissingWords) {
+  wrong_usage("sample", {"MODEL is missing", "onward models"});
+  wrong_usage("bench", {"CASE is missing", "jets, kernels"});
+  wrong_usage("summary", {"DIR|FILE is missing", "folder"});
+  wrong_usage("sample funnel --max-seconds", {"--max-seconds needs a value", "--max-seconds X"});
+  wrong_usage("sample funnel --out --json", {"--out needs a value before --json"});
+  wrong_usage("sample funnel --draws --json", {"--draws needs a value before --json", "--draws N"});
+  refuses(2, {"sample", "funnel", "--out", ""}, {"--out is empty", "--out none"});
+}
+
+TEST_F(Usage, FlagsTakeNoValue) { wrong_usage("sample funnel --quiet=5", {"--quiet takes no value"}); }
+
+TEST_F(Usage, Dimension) {
+  wrong_usage("sample funnel --dim 0", {"--dim 0", "1 or more"});
+  wrong_usage("sample funnel --dim -3", {"--dim -3", "1 or more"});
+  wrong_usage("sample funnel --dim ten", {"--dim ten", "whole number"});
+  wrong_usage("sample funnel --dim 2.5", {"--dim 2.5", "whole number"});
+  wrong_usage("sample funnel --dim 1e9", {"--dim 1e9", "in digits, such as 1000000000"});
+  wrong_usage("evaluate funnel --dim 1000000000", {"dimension 1000000000", "at most 100000000"});
+  wrong_usage("sample funnel --dim 100000000 --draws 100000",
+              {"100000000 parameters", "GB", "smaller --dim"});
+  wrong_usage("sample eight-schools --dim 3", {"eight-schools has a fixed dimension", "leave --dim 3 out"});
+  wrong_usage("sample rosenbrock --dim 3", {"--dim 3 is odd", "even"});
+  wrong_usage("sample gaussian --dim 1000000 --draws 1 --chains 1 --metric dense", {"dense", "diag"});
+}
+
+TEST_F(Usage, StepSize) {
+  for (const std::string value : {"-1", "0", "nan", "inf"})
+    wrong_usage("sample funnel --step-size " + value,
+                {"step size " + value, "positive number", "warm-up finds one"});
+  wrong_usage("sample funnel --step-size big", {"--step-size big", "number, such as 0.5"});
+}
+
+TEST_F(Usage, Counts) {
+  for (const std::string option : {"--chains", "--draws", "--thin"})
+    for (const std::string value : {"0", "-1", "ten", "1.5", "99999999999999999999999"})
+      wrong_usage("sample funnel " + option + " " + value,
+                  {option + " " + value + " is not usable", "whole number, 1 or more"});
+  for (const std::string option : {"--warmup", "--threads", "--seed"})
+    for (const std::string value : {"-1", "ten"})
+      wrong_usage("sample funnel " + option + " " + value,
+                  {option + " " + value + " is not usable", "whole number, 0 or more"});
+  wrong_usage("sample funnel --draws 1000000000000000", {"1000000000000000 draws", "GB", "--thin"});
+  wrong_usage("sample funnel --chains 1000000000000", {"1000000000000 chains", "GB"});
+  wrong_usage("sample funnel --thin 100000000000000", {"steps a chain", "less thinning"});
+}
+
+TEST_F(Usage, OtherNumbers) {
+  wrong_usage("sample funnel --temperature 0", {"temperature 0", "positive number"});
+  wrong_usage("sample funnel --temperature hot", {"--temperature hot", "must be a number"});
+  wrong_usage("sample funnel --max-seconds -1", {"max seconds -1", "positive number"});
+  wrong_usage("sample funnel --max-seconds nan", {"max seconds nan", "positive number"});
+  wrong_usage("sample funnel --target-acceptance 3", {"target acceptance 3", "between 0 and 1"});
+  wrong_usage("sample funnel --curvature-floor -1", {"curvature floor -1", "positive number"});
+  wrong_usage("sample gaussian --condition 0.5", {"condition number 0.5", "1 or more"});
+  wrong_usage("sample funnel --condition 3", {"funnel has no condition number", "leave --condition 3 out"});
+}
+
+TEST_F(Usage, TheLastOfTwoCounts) {
+  const Outcome outcome =
+      onward("sample gaussian --draws 10 --draws 20 --out none --json --quiet --warmup 10");
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("draws"), 20);
+}
+
+}  // namespace
+}  // namespace onward::testing
