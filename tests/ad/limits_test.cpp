@@ -1,6 +1,8 @@
 // Closed forms where finite differences cannot go: limits at 0, -0 and infinity, and places far out, whose
 // figures were computed with 80 to 1500 digits.
 
+#include <ranges>
+
 #include "ad/harness.hpp"
 
 namespace onward::ad_test {
@@ -243,6 +245,11 @@ TEST(AdLimits, LogSumExp) {
   EXPECT_TRUE(std::isnan(lse({Jet(nan), Jet(1)}).value));
   EXPECT_DOUBLE_EQ(log_sum_exp(std::vector{1.0, 1.0}), 1 + std::log(2.0));
   EXPECT_DOUBLE_EQ(log_sum_exp({Dual<double>(1, 2), Dual<double>(1, 4)}).slope, 3);
+
+  // A view that makes its entries when asked is a range too.
+  const std::array<double, 3> numbers{1, 2, 3};
+  const auto view = numbers | std::views::transform([](double x) { return Jet(x, 1, 0); });
+  EXPECT_DOUBLE_EQ(log_sum_exp(view).slope, 1);
 
   expect_jet(log_diff_exp(Jet(1, 2, 3), Jet(-inf, inf, inf)), 1, 2, 3);
   expect_jet(log_diff_exp(Jet(1, 2, 3), Jet(1, 2, 3)), -inf, 2, 3);

@@ -7,7 +7,7 @@
 
 #include <cmath>
 #include <initializer_list>
-#include <ranges>
+#include <iterator>
 #include "onward/ad/dual.hpp"
 #include "onward/ad/jet2.hpp"
 #include "onward/ad/reverse.hpp"
@@ -113,8 +113,9 @@ template <AdScalar X, ConstantFor<X> C>
 constexpr X pow(const X& x, const C& p) {
   if constexpr (std::is_arithmetic_v<C>) {
     constexpr int largest = 64;
-    const int n = p >= C(-largest) && p <= C(largest) ? static_cast<int>(p) : 0;
-    if (static_cast<C>(n) == p) return ad::chain(ad::rule::WholePower{n}, x);
+    const auto q = static_cast<double>(p);
+    const int n = q >= -largest && q <= largest ? static_cast<int>(q) : 0;
+    if (n == q) return ad::chain(ad::rule::WholePower{n}, x);
   }
   return ad::chain(ad::rule::PowerOf<C>{p}, x);
 }
@@ -186,6 +187,10 @@ constexpr X choose(const auto& mask, const X& a, const X& b) {
   }
 }
 
+/// What a range that can be read again and again holds; its iterators may make the entries when asked.
+template <class R>
+using entry_t = std::remove_cvref_t<decltype(*std::begin(std::declval<const R&>()))>;
+
 /// Sum of exp(x - high) over a range, without the first entry that is the highest (in each lane).
 template <class R, AnyNumber X>
 constexpr X sum_of_others(const R& range, const X& high) {
@@ -228,13 +233,13 @@ constexpr X log_sum_exp(const C& a, const X& b) {
 
 /// log of the sum of exp over a range, shifted by the largest entry in value, slope and curvature. Entries of
 /// -inf add nothing, a range of -inf only (or an empty one) gives -inf, an entry of +inf gives +inf.
-template <std::ranges::forward_range R>
-requires AnyNumber<std::ranges::range_value_t<R>>
+template <class R>
+requires AnyNumber<ad::entry_t<R>>
 constexpr auto log_sum_exp(const R& range) {
-  using X = std::ranges::range_value_t<R>;
+  using X = ad::entry_t<R>;
   using T = scalar_t<X>;
-  if (std::ranges::empty(range)) return X(ad::neg_infinity<T>());
-  X high = *std::ranges::begin(range);
+  if (std::begin(range) == std::end(range)) return X(ad::neg_infinity<T>());
+  X high = *std::begin(range);
   if constexpr (std::same_as<X, Reverse<T>>) {  // one node an entry, with its weight
     for (const X& x : range) high.value = simd::select(x.value > high.value, x.value, high.value);
     const T rest = ad::sum_of_others(range, high.value);
