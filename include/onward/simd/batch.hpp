@@ -120,11 +120,21 @@ inline __m512 fused(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b,
 template <class T>
 struct BatchOps {
   static T sqrt(const T& x) { return xsimd::sqrt(x); }
-  static T floor(const T& x) { return xsimd::floor(x); }
-  static T ceil(const T& x) { return xsimd::ceil(x); }
-  static T nearest(const T& x) { return xsimd::nearbyint(x); }
+  static T floor(const T& x) { return keep_sign(xsimd::floor(x), x); }
+  static T ceil(const T& x) { return keep_sign(xsimd::ceil(x), x); }
+  static T nearest(const T& x) { return keep_sign(xsimd::nearbyint(x), x); }
   static T min(const T& a, const T& b) { return xsimd::min(a, b); }
   static T max(const T& a, const T& b) { return xsimd::max(a, b); }
+
+ private:
+  // Without an instruction for rounding, xsimd turns -0 into 0.
+  static T keep_sign(const T& rounded, [[maybe_unused]] const T& x) {
+#if defined(__SSE4_1__)
+    return rounded;
+#else
+    return xsimd::copysign(rounded, x);
+#endif
+  }
 };
 
 #if defined(__AVX512F__)
