@@ -1,10 +1,8 @@
 // The command line program: it parses, calls the library, prints, and turns problems into exit codes.
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <string>
 #include <vector>
@@ -57,9 +55,11 @@ std::string explain_extra(const CLI::App& app, const std::string& word) {
 /// In our words: what CLI11 says. Its errors carry the option's name as the first word of their text alone.
 std::string explain(const CLI::App& app, const CLI::ParseError& problem) {
   const std::string text = problem.what();
-  const std::string name = text.substr(0, text.find_first_of(": "));
+  std::string name = text.substr(0, text.find_first_of(": "));
   const CLI::Option* option = used_command(app).get_option_no_throw(name);
+  if (option == nullptr) option = used_command(app).get_option_no_throw("--" + name);
   if (option == nullptr) return text;
+  name = option->get_name();
   if (dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr)
     return fmt::format("{} is missing: {}", name, option->get_description());
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr)
@@ -67,6 +67,15 @@ std::string explain(const CLI::App& app, const CLI::ParseError& problem) {
                                            : fmt::format("{0} needs a value: {0} {1}, {2}", name,
                                                          option->get_type_name(), option->get_description());
   return text;
+}
+
+/// CLI11 would take `--out --json` for a folder of that name.
+auto refuse_option_as_value(const CLI::Option* option) {
+  return [option](const std::string& word) {
+    if (word.starts_with("--"))
+      throw onward::UsageError(fmt::format("{0} needs a value before {1}: {0} {2}, {3}", option->get_name(),
+                                           word, option->get_type_name(), option->get_description()));
+  };
 }
 
 int usage_problem(const CLI::App& app, const std::string& message) {
@@ -96,7 +105,9 @@ int run(int argc, char** argv) {
     for (CLI::Option* option : command->get_options()) {
       if (option->get_expected_max() == 0) option->disable_flag_override();
       // The last one counts, so that a script's options can be followed by one's own.
-      if (option->get_expected_max() == 1) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+      if (option->get_expected_max() != 1) continue;
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+      option->each(refuse_option_as_value(option));
     }
   }
 
@@ -136,8 +147,8 @@ int main(int argc, char** argv) {
               SIG_IGN);  // a file at its size limit is an error to be told, not a reason to be killed
   try {
     const int code = run(argc, argv);
-    if (std::fflush(stdout) == 0) return code;
-    fmt::print(stderr, "onward: cannot write to stdout: {}\n", std::strerror(errno));
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    fmt::print(stderr, "onward: cannot write the results to stdout: a full disk, or nobody reads it\n");
     return onward::app::failed;
   } catch (const std::exception& problem) {
     fmt::print(stderr, "onward: {}\n", problem.what());

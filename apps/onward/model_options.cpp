@@ -38,7 +38,7 @@ Start parse_start(const std::string& option, const std::string& word, const Mode
     start.kind = Start::Kind::random;
   } else if (word.starts_with("random:")) {
     start.kind = Start::Kind::random;
-    start.scale = parse_number(option + " random:", word.substr(7));
+    start.scale = parse_number("the scale of " + option, word.substr(7));
     if (!(start.scale >= 0) || !std::isfinite(start.scale))
       throw UsageError(
           fmt::format("{} {} is not usable: the scale must be 0 or a positive number", option, word));

@@ -7,7 +7,6 @@ namespace onward::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 class Usage : public Program {};
 
