@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "model_options.hpp"
+#include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/error.hpp"
 #include "onward/random/stream.hpp"
@@ -84,9 +85,8 @@ int evaluate(const Settings& s) {
   }
   if (target.counts().nonfinite > 0) {
     const bool threw = target.counts().threw > 0;
-    fmt::print(stderr,
-               "onward: {} has no finite value, slope and curvature at --at {}{}{}; try another place\n",
-               s.model.name, s.at, threw ? ": it threw: " : "", target.counts().first_message);
+    say("onward: {} has no finite value, slope and curvature at --at {}{}{}; try another place\n",
+        s.model.name, s.at, threw ? ": it threw: " : "", target.counts().first_message);
     return failed;
   }
   return done;

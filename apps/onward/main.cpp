@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "notes.hpp"
 #include "onward/error.hpp"
 #include "onward/util/suggest.hpp"
 #include "onward/version.hpp"
@@ -81,7 +82,7 @@ auto refuse_option_as_value(const CLI::Option* option) {
 int usage_problem(const CLI::App& app, const std::string& message) {
   std::string command = "onward";
   for (const CLI::App* used : app.get_subcommands()) command += " " + used->get_name();
-  fmt::print(stderr, "onward: {}\nTry: {} --help\n", message, command);
+  onward::app::say("onward: {}\nTry: {} --help\n", message, command);
   return onward::app::wrong_usage;
 }
 
@@ -133,9 +134,9 @@ int run(int argc, char** argv) {
   } catch (const onward::UsageError& problem) {
     return usage_problem(app, problem.what());
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "onward: out of memory; try fewer draws, more thinning or fewer chains\n");
+    onward::app::say("onward: out of memory; try fewer draws, more thinning or fewer chains\n");
   } catch (const std::exception& problem) {
-    fmt::print(stderr, "onward: {}\n", problem.what());
+    onward::app::say("onward: {}\n", problem.what());
   }
   return onward::app::failed;
 }
@@ -148,10 +149,10 @@ int main(int argc, char** argv) {
   try {
     const int code = run(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    fmt::print(stderr, "onward: cannot write the results to stdout: a full disk, or nobody reads it\n");
+    onward::app::say("onward: cannot write the results to stdout: a full disk, or nobody reads it\n");
     return onward::app::failed;
   } catch (const std::exception& problem) {
-    fmt::print(stderr, "onward: {}\n", problem.what());
+    onward::app::say("onward: {}\n", problem.what());
     return onward::app::failed;
   }
 }

@@ -1,21 +1,29 @@
 #pragma once
-// Notes that several commands print on stderr.
+// What goes to stderr.
 
 #include <cstddef>
+#include <cstdio>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace onward::app {
 
+/// Prints to stderr. A run must not end because nobody can hear its notes: failures are passed over.
+template <class... Args>
+void say(fmt::format_string<Args...> text, Args&&... args) {
+  const std::string line = fmt::format(text, std::forward<Args>(args)...);
+  [[maybe_unused]] const auto written = std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
 /// What a table leaves out of a run that was cut short: chains that had not begun, and the ends of longer
 /// ones.
 inline void print_uneven_chains(std::size_t all, std::size_t with_draws, std::size_t least,
                                 std::size_t most) {
-  if (with_draws < all)
-    fmt::print(stderr, "note: {} of {} chains have no draws and are left out\n", all - with_draws, all);
+  if (with_draws < all) say("note: {} of {} chains have no draws and are left out\n", all - with_draws, all);
   if (least < most)
-    fmt::print(stderr, "note: chains have {} to {} draws; the first {} of each are used\n", least, most,
-               least);
+    say("note: chains have {} to {} draws; the first {} of each are used\n", least, most, least);
 }
 
 }  // namespace onward::app

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "notes.hpp"
+
 namespace onward::app {
 
 std::string duration(double seconds) {
@@ -23,7 +25,7 @@ ProgressBar::~ProgressBar() { clear(); }
 
 void ProgressBar::clear() {
   if (!shown_) return;
-  if (terminal_) fmt::print(stderr, "\r\x1b[K");
+  if (terminal_) say("\r\x1b[K");
   shown_ = false;
 }
 
@@ -41,13 +43,13 @@ void ProgressBar::show(const Progress& p) {
     const int width = std::clamp(columns - static_cast<int>(figures.size()) - 4, 0, 24);
     const int filled = static_cast<int>(share * width);
     if (width > 0)
-      fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {}\x1b[K", "", filled, "", width - filled, figures);
+      say("\r[{:#<{}}{:.<{}}] {}\x1b[K", "", filled, "", width - filled, figures);
     else
-      fmt::print(stderr, "\r{:.{}}\x1b[K", figures, columns - 1);
+      say("\r{:.{}}\x1b[K", figures, columns - 1);
     shown_ = true;
     next_ = p.seconds + 0.2;
   } else {
-    fmt::print(stderr, "{}\n", figures);
+    say("{}\n", figures);
     next_ = p.seconds + (p.seconds < 30 ? 5 : p.seconds < 300 ? 15 : 60);
   }
 }

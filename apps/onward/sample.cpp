@@ -147,22 +147,22 @@ void print_result(const Settings& s, const Run& run, const Sampled& sampled) {
 void print_notes(const Run& run, const Sampled& sampled) {
   const Counts counts = run.counts();
   if (counts.nonfinite > 0)
-    fmt::print(stderr, "note: {} of {} evaluations were not finite{}; each was a rejection\n",
-               counts.nonfinite, counts.jets + counts.gradients,
-               counts.threw > 0
-                   ? fmt::format(", {} because the model threw ({})", counts.threw, counts.first_message)
-                   : std::string());
+    say("note: {} of {} evaluations were not finite{}; each was a rejection\n", counts.nonfinite,
+        counts.jets + counts.gradients,
+        counts.threw > 0
+            ? fmt::format(", {} because the model threw ({})", counts.threw, counts.first_message)
+            : std::string());
   if (sampled.chains > 0) {
     print_uneven_chains(run.chains.size(), sampled.chains, sampled.draws, sampled.most_draws);
     for (const auto& warning : warnings(sampled.parameters, sampled.chains, sampled.draws))
-      fmt::print(stderr, "warning: {}\n", warning);
+      say("warning: {}\n", warning);
   }
   const auto so_far = sampled.chains == 0 ? std::string("in warm-up, without draws")
                                           : fmt::format("after {} draws a chain", sampled.draws);
-  if (run.ending == Ending::interrupted) fmt::print(stderr, "interrupted {}\n", so_far);
+  if (run.ending == Ending::interrupted) say("interrupted {}\n", so_far);
   if (run.ending == Ending::time_limit)
-    fmt::print(stderr, "note: stopped at --max-seconds {} {}{}\n", run.settings.max_seconds, so_far,
-               sampled.chains == 0 ? ": allow more time or a shorter --warmup" : "");
+    say("note: stopped at --max-seconds {} {}{}\n", run.settings.max_seconds, so_far,
+        sampled.chains == 0 ? ": allow more time or a shorter --warmup" : "");
 }
 
 int sample_model(Settings& s) {
@@ -179,7 +179,7 @@ int sample_model(Settings& s) {
 
   if (!s.quiet && resolved.bias_correction != BiasCorrection::none &&
       (resolved.sampler == "rwm" || resolved.sampler == "mala" || resolved.sampler == "pc-line-fmala"))
-    fmt::print(stderr, "note: --bias-correction changes nothing for {}\n", resolved.sampler);
+    say("note: --bias-correction changes nothing for {}\n", resolved.sampler);
 
   stop_when_told();
   const auto folder = make_folder(s);
@@ -234,7 +234,7 @@ int sample_model(Settings& s) {
   std::fflush(stdout);  // before what goes to stderr, should both go to one place
   if (!s.quiet) {
     print_notes(run, sampled);
-    if (folder) fmt::print(stderr, "files: {}\n", folder->path().string());
+    if (folder) say("files: {}\n", folder->path().string());
   }
   if (trouble) throw *trouble;
   if (run.ending == Ending::interrupted) return interrupted;

@@ -41,7 +41,7 @@ int summarise_files(const Settings& s) {
       throw Error(fmt::format("{} and {} have different columns: they are not chains of one run",
                               files.front().string(), file.string()));
     if (chains.back().incomplete_last_line && !s.quiet)
-      fmt::print(stderr, "note: {} ends within a line, which is left out\n", file.string());
+      say("note: {} ends within a line, which is left out\n", file.string());
   }
 
   const std::size_t all = chains.size();
@@ -73,8 +73,7 @@ int summarise_files(const Settings& s) {
                summary_table(parameters, {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));
   }
   if (!s.quiet)
-    for (const auto& warning : warnings(parameters, chains.size(), draws))
-      fmt::print(stderr, "warning: {}\n", warning);
+    for (const auto& warning : warnings(parameters, chains.size(), draws)) say("warning: {}\n", warning);
   return done;
 }
 
