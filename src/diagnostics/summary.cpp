@@ -153,10 +153,9 @@ std::vector<std::string> warnings(const std::vector<ParameterSummary>& summaries
     const bool tail = few.worst->ess_tail < few.worst->ess_bulk;
     lines.push_back(
         fmt::format("{} ESS of {}{} is {:.0f}, below {:.0f} a chain ({:.0f} in all): its {} too uncertain. "
-                    "Try more --draws "
-                    "(or --until-ess {:.0f}), a larger --thin to keep files small, or --metric diag.",
+                    "Try more --draws, a larger --thin to keep files small, or --metric diag.",
                     tail ? "Tail" : "Bulk", few.worst->name, others(few), std::floor(least(*few.worst)),
-                    ess_limit_per_chain, limit, tail ? "quantiles are" : "mean is", limit));
+                    ess_limit_per_chain, limit, tail ? "quantiles are" : "mean is"));
   }
   return lines;
 }

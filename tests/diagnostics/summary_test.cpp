@@ -92,7 +92,7 @@ TEST(Warnings, EssCountsChains) {
   const auto lines = warnings({few}, 4, 1000);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_THAT(lines[0], HasSubstr("Tail ESS of mu is 399, below 100 a chain (400 in all)"));
-  EXPECT_THAT(lines[0], HasSubstr("--until-ess 400"));
+  EXPECT_THAT(lines[0], HasSubstr("more --draws"));
   EXPECT_THAT(warnings({few}, 3, 1000), IsEmpty());
   few.ess_bulk = 20;
   EXPECT_THAT(warnings({few}, 3, 1000), ElementsAre(HasSubstr("Bulk ESS of mu is 20, below 100 a chain")));
