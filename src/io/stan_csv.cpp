@@ -288,14 +288,13 @@ void StanCsvWriter::append_number(double value) {
 
 void StanCsvWriter::adaptation(double step_size, std::span<const double> inverse_metric_diagonal,
                                bool terminated) {
-  if (!inverse_metric_diagonal.empty() && inverse_metric_diagonal.size() != parameters_)
-    throw Error(fmt::format("{}: the metric has {} entries for {} parameters.", path_.string(),
-                            inverse_metric_diagonal.size(), parameters_));
+  // It belongs to the space that is sampled, which may have fewer numbers than the parameters (a simplex).
+  const std::size_t entries = inverse_metric_diagonal.empty() ? parameters_ : inverse_metric_diagonal.size();
   if (terminated) buffer_ += "# Adaptation terminated\n";
   buffer_ += "# Step size = ";
   append_number(step_size);
   buffer_ += "\n# Diagonal elements of inverse mass matrix:\n# ";
-  for (std::size_t i = 0; i < parameters_; ++i) {
+  for (std::size_t i = 0; i < entries; ++i) {
     if (i > 0) buffer_ += ", ";
     append_number(inverse_metric_diagonal.empty() ? 1.0 : inverse_metric_diagonal[i]);
   }

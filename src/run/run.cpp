@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -77,6 +79,8 @@ State find_start(const RunSettings& settings, AnyTarget& target, const Stream& s
                   chain + 1, where, why));
 }
 
+/// One chain, advanced a slice at a time so that any number of threads can take turns with any number of
+/// chains. What it computes does not depend on the slices.
 class ChainRunner {
  public:
   ChainRunner(const AnyTarget& target, const RunSettings& settings, const Hooks& hooks, std::size_t chain,
@@ -87,43 +91,103 @@ class ChainRunner {
         chain_(chain),
         stop_(stop),
         progress_(progress),
-        record_(record) {}
+        record_(record),
+        stream_(*settings.seed, static_cast<std::uint32_t>(chain)),
+        workspace_(target_.dimension()) {}
 
-  void run() {
-    if (stop_) {  // before its turn came
-      if (hooks_.listener) hooks_.listener->finished(chain_);
-      progress_.phase = ChainProgress::done;
-      return;
-    }
+  /// Goes on for a slice of time; true when the chain has ended.
+  bool advance() {
     const auto begin = Clock::now();
-    progress_.phase = ChainProgress::warming;
-    const Stream stream(*settings_.seed, static_cast<std::uint32_t>(chain_));
-    Workspace workspace(target_.dimension());
-    State state = find_start(settings_, target_, stream, chain_);
-
-    WarmUp warmup(warmup_settings(), target_.dimension());
-    warmup.search_step_size(state, target_, stream, workspace);
-    std::uint64_t number = 0;
-    while (number < *settings_.warmup && !stop_.load(std::memory_order_relaxed)) {
-      const StepInfo info = warmup.step(state, target_, stream, ++number, workspace);
-      count(info);
+    if (progress_.phase == ChainProgress::waiting) start();
+    if (progress_.phase == ChainProgress::warming) {
+      warm_up();
+      record_.warmup_seconds += seconds_since(begin);
+    } else {
+      sample();
+      record_.sampling_seconds += seconds_since(begin);
     }
-    const FrozenKernel frozen = warmup.freeze();
-    record_.step_size = frozen.settings.step_size;
-    record_.warmup_seconds = seconds_since(begin);
-    if (hooks_.listener) hooks_.listener->warmed_up(chain_, frozen.settings.step_size, frozen.metric);
-
-    if (number == *settings_.warmup) {
-      progress_.phase = ChainProgress::sampling;
-      sample(frozen, state, stream, number, workspace);
-    }
-    if (hooks_.listener) hooks_.listener->finished(chain_);
-    record_.counts = target_.counts();
-    record_.sampling_seconds = seconds_since(begin) - record_.warmup_seconds;
-    progress_.phase = ChainProgress::done;
+    const bool ended = stop_ || record_.draws == settings_.draws;
+    if (ended) end();
+    // A slice is long enough not to be felt and short enough that chains keep abreast.
+    const double seconds = seconds_since(begin);
+    if (seconds < 0.01) slice_ *= 2;
+    if (seconds > 0.04 && slice_ > 1) slice_ /= 2;
+    return ended;
   }
 
  private:
+  void start() {
+    progress_.phase = ChainProgress::warming;
+    if (stop_) return;
+    state_ = find_start(settings_, target_, stream_, chain_);
+    warmup_.emplace(warmup_settings(), target_.dimension());
+    warmup_->search_step_size(state_, target_, stream_, workspace_);
+  }
+
+  void warm_up() {
+    if (!warmup_) return;
+    for (std::uint64_t k = 0; k < slice_ && number_ < *settings_.warmup && !stop_; ++k)
+      count(warmup_->step(state_, target_, stream_, ++number_, workspace_));
+    if (number_ == *settings_.warmup) freeze();
+  }
+
+  void freeze() {
+    frozen_ = warmup_->freeze();
+    warmup_.reset();
+    record_.step_size = frozen_->settings.step_size;
+    if (hooks_.listener) hooks_.listener->warmed_up(chain_, frozen_->settings.step_size, frozen_->metric);
+    parameters_.resize(target_.names().size());
+    if (hooks_.keep_draws) {
+      // Not all of it if draws are more than will ever come, as with a time limit.
+      constexpr std::size_t most = std::size_t{1} << 24;
+      const std::size_t draws = std::min(settings_.draws, most / parameters_.size() + 1);
+      record_.values.reserve(draws * parameters_.size());
+      record_.log_density.reserve(draws);
+    }
+    progress_.phase = ChainProgress::sampling;
+  }
+
+  void sample() {
+    for (std::uint64_t k = 0; k < slice_ && record_.draws < settings_.draws && !stop_; ++k) {
+      const StepInfo info =
+          step(frozen_->kernel, state_, target_, frozen_->metric, StepRandom(stream_, ++number_), workspace_);
+      count(info);
+      acceptance_since_draw_ += info.acceptance;
+      record_.floored += info.floored ? 1 : 0;
+      ++record_.sampling_steps;
+      if (++steps_since_draw_ == *settings_.thin) keep_draw();
+    }
+  }
+
+  void keep_draw() {
+    target_.constrain(state_.position, parameters_);
+    if (hooks_.keep_draws) {
+      record_.values.insert(record_.values.end(), parameters_.begin(), parameters_.end());
+      record_.log_density.push_back(state_.value);
+    }
+    if (hooks_.listener)
+      hooks_.listener->drawn(chain_,
+                             {state_.value, acceptance_since_draw_ / static_cast<double>(*settings_.thin),
+                              frozen_->settings.step_size, parameters_});
+    total_acceptance_ += acceptance_since_draw_;
+    acceptance_since_draw_ = 0;
+    steps_since_draw_ = 0;
+    ++record_.draws;
+  }
+
+  void end() {
+    if (warmup_) {  // stopped on the way: what has been learned so far
+      const FrozenKernel so_far = warmup_->freeze();
+      record_.step_size = so_far.settings.step_size;
+      if (hooks_.listener) hooks_.listener->warmed_up(chain_, so_far.settings.step_size, so_far.metric);
+    }
+    if (hooks_.listener) hooks_.listener->finished(chain_);
+    const auto steps = static_cast<double>(record_.draws * *settings_.thin);
+    record_.acceptance = steps > 0 ? total_acceptance_ / steps : 0;
+    record_.counts = target_.counts();
+    progress_.phase = ChainProgress::done;
+  }
+
   WarmUpSettings warmup_settings() const {
     WarmUpSettings w;
     w.kernel.sampler = settings_.sampler;
@@ -139,54 +203,9 @@ class ChainRunner {
     return w;
   }
 
-  void sample(const FrozenKernel& frozen, State& state, const Stream& stream, std::uint64_t number,
-              Workspace& workspace) {
-    std::vector<double> parameters(target_.names().size());
-    if (hooks_.keep_draws) {
-      // Not all of it if draws are more than will ever come, as with a time limit.
-      constexpr std::size_t most = std::size_t{1} << 24;
-      const std::size_t draws = std::min(settings_.draws, most / parameters.size() + 1);
-      record_.values.reserve(draws * parameters.size());
-      record_.log_density.reserve(draws);
-    }
-    const std::size_t thin = *settings_.thin;
-    double total_acceptance = 0;
-    while (record_.draws < settings_.draws) {
-      double acceptance = 0;
-      for (std::size_t k = 0; k < thin; ++k) {
-        if (stop_.load(std::memory_order_relaxed)) {
-          finish(total_acceptance);
-          return;
-        }
-        const StepInfo info =
-            step(frozen.kernel, state, target_, frozen.metric, StepRandom(stream, ++number), workspace);
-        count(info);
-        acceptance += info.acceptance;
-        record_.floored += info.floored ? 1 : 0;
-        ++record_.sampling_steps;
-      }
-      total_acceptance += acceptance;
-      target_.constrain(state.position, parameters);
-      if (hooks_.keep_draws) {
-        record_.values.insert(record_.values.end(), parameters.begin(), parameters.end());
-        record_.log_density.push_back(state.value);
-      }
-      if (hooks_.listener)
-        hooks_.listener->drawn(chain_, {state.value, acceptance / static_cast<double>(thin),
-                                        frozen.settings.step_size, parameters});
-      ++record_.draws;
-    }
-    finish(total_acceptance);
-  }
-
-  void finish(double total_acceptance) {
-    const auto steps = static_cast<double>(record_.draws * *settings_.thin);
-    record_.acceptance = steps > 0 ? total_acceptance / steps : 0;
-  }
-
   void count(const StepInfo& info) {
     progress_.steps.fetch_add(1, std::memory_order_relaxed);
-    // Only this thread writes the sum.
+    // One thread at a time writes the sum.
     progress_.acceptance_sum.store(progress_.acceptance_sum.load(std::memory_order_relaxed) + info.acceptance,
                                    std::memory_order_relaxed);
   }
@@ -198,6 +217,16 @@ class ChainRunner {
   const std::atomic<bool>& stop_;
   ChainProgress& progress_;
   ChainRecord& record_;
+  Stream stream_;
+  Workspace workspace_;
+  State state_;
+  std::optional<WarmUp> warmup_;        // until it is done
+  std::optional<FrozenKernel> frozen_;  // from then on
+  std::vector<double> parameters_;
+  std::uint64_t number_ = 0;  // steps so far
+  std::uint64_t slice_ = 1;   // steps to go on for
+  std::size_t steps_since_draw_ = 0;
+  double acceptance_since_draw_ = 0, total_acceptance_ = 0;
 };
 
 Progress report(const std::vector<ChainProgress>& chains, const RunSettings& settings, double seconds) {
@@ -239,20 +268,36 @@ Run sample(const AnyTarget& target, const RunSettings& requested, const Hooks& h
 
   std::vector<ChainProgress> progress(settings.chains);
   std::atomic<bool> stop{false};
-  std::atomic<std::size_t> next_chain{0};
   std::mutex mutex;
   std::condition_variable finished;
   std::size_t running = settings.threads;
   std::exception_ptr problem;
 
+  std::deque<ChainRunner> runners;
+  std::deque<ChainRunner*> turns;
+  for (std::size_t chain = 0; chain < settings.chains; ++chain)
+    turns.push_back(
+        &runners.emplace_back(sampled, settings, hooks, chain, stop, progress[chain], run.chains[chain]));
+
+  // Each thread takes the chain whose turn it is, for a slice. When there is none left, other threads have
+  // them all.
   const auto work = [&] {
-    for (std::size_t chain = next_chain++; chain < settings.chains; chain = next_chain++) {
+    ChainRunner* runner = nullptr;
+    while (true) {
+      {
+        const std::lock_guard lock(mutex);
+        if (runner != nullptr) turns.push_back(runner);
+        if (turns.empty()) break;
+        runner = turns.front();
+        turns.pop_front();
+      }
       try {
-        ChainRunner(sampled, settings, hooks, chain, stop, progress[chain], run.chains[chain]).run();
+        if (runner->advance()) runner = nullptr;
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!problem) problem = std::current_exception();
         stop = true;
+        runner = nullptr;
       }
     }
     const std::lock_guard lock(mutex);
@@ -276,8 +321,8 @@ Run sample(const AnyTarget& target, const RunSettings& requested, const Hooks& h
       if (hooks.progress) hooks.progress(report(progress, settings, seconds));
       lock.lock();
     }
-  } catch (
-      ...) {  // a thread that could not be started, or hooks.progress: chains must end before the stack does
+  } catch (...) {
+    // A thread that could not be started, or hooks.progress: chains must end before the stack does.
     const std::lock_guard lock(mutex);
     if (!problem) problem = std::current_exception();
     stop = true;

@@ -57,7 +57,7 @@ class CallableTarget {
     return dimension_ <= forward_gradient_limit ? forward_gradient(theta, out) : reverse_gradient(theta, out);
   }
 
-  static constexpr std::size_t forward_gradient_limit = 2 * simd::lanes_v<simd::Batch<double>>;
+  static constexpr std::size_t forward_gradient_limit = 4 * simd::lanes_v<simd::Batch<double>>;
 
   double forward_gradient(VectorView theta, std::span<double> out) {
     using Tangents = simd::Batch<double>;

@@ -59,8 +59,9 @@ struct Counts {
 /// std::bad_alloc goes through.
 class AnyTarget {
  public:
-  template <Target T>
-  requires(!std::same_as<std::remove_cvref_t<T>, AnyTarget>) AnyTarget(T target)
+  // The first condition comes first: asking whether AnyTarget itself is a Target would ask this again.
+  template <class T>
+  requires(!std::same_as<std::remove_cvref_t<T>, AnyTarget>) && Target<T> AnyTarget(T target)
       : model_(std::make_unique<Model<T>>(std::move(target))) {}  // NOLINT: any target is an AnyTarget
 
   AnyTarget(const AnyTarget& other) : model_(other.model_->clone()), temperature_(other.temperature_) {}
