@@ -31,6 +31,7 @@ std::vector<Row> run(const std::string& name);
 std::vector<Row> jets();
 std::vector<Row> kernels();
 std::vector<Row> acceptance();
+std::vector<Row> gradients();
 
 /// Seconds that one call of each of two functions takes: the least of several rounds in which they alternate,
 /// so that a disturbance of the machine hits both.
