@@ -17,14 +17,14 @@ constexpr std::array sampler_list{
     SamplerInfo{"rwm", "random-walk Metropolis: one value a step, no derivatives; the baseline", false, false,
                 0.25},
     SamplerInfo{"mala", "Langevin with full gradients: one gradient a step; needs reverse mode", false, true,
-                0.6},
+                0.65},
     SamplerInfo{"fmala", "Langevin drift along a random direction, noise in all: two slopes a step", false,
                 false, 0.25},
-    SamplerInfo{"line-fmala", "Langevin along a random line: two slopes a step", true, false, 0.6},
+    SamplerInfo{"line-fmala", "Langevin along a random line: two slopes a step", true, false, 0.65},
     SamplerInfo{"pc-fmala", "fmala scaled by the curvature on the spot: two curvatures a step", false, false,
-                0.2},
+                0.25},
     SamplerInfo{"pc-line-fmala", "line-fmala scaled by the curvature on the spot: two curvatures a step",
-                true, false, 0.8},
+                true, false, 0.75},
 };
 
 }  // namespace
