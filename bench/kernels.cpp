@@ -1,6 +1,7 @@
 // How fast a kernel runs on a generic callable against derivatives written by hand, and how fast normals are
 // made.
 
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -61,6 +62,25 @@ std::vector<Row> kernels() {
     }
     rows.push_back(std::move(row));
   }
+
+  const auto add_function = [&](const char* name, auto ours, auto theirs) {
+    std::vector<double> x(1000);
+    Stream(2, 0).uniforms(0, Purpose::noise, x);
+    const auto sum = [&](auto f) {
+      return [&x, f] {
+        double total = 0;
+        for (const double u : x) total += f(u);
+        keep(total);
+      };
+    };
+    const Pair time = time_pair(sum(ours), sum(theirs));
+    rows.push_back({fmt::format("{} of a number", name), time.first * 1e6, "ns", "the C library's",
+                    time.second * 1e6, time.second / time.first});
+  };
+  add_function(
+      "exp", [](double u) { return simd::exp(u); }, [](double u) { return std::exp(u); });
+  add_function(
+      "log", [](double u) { return simd::log(u); }, [](double u) { return std::log(u); });
 
   for (const std::size_t length : {std::size_t{1000}, std::size_t{11}}) {
     const Stream stream(1, 0);
