@@ -45,7 +45,7 @@ class Spring {
     for (std::size_t i = 0; i < 2; ++i) out[i] = std::exp(theta[i]);
   }
 
-  /// Steps place and speed and their tangents, and shows the place every half second. Without a direction the
+  /// Steps place and speed and their tangents, and shows the place every tenth of a second. Without a direction the
   /// tangents stay 0.
   template <class Observer>
   static void run(onward::VectorView theta, onward::VectorView v, std::size_t count,
@@ -55,7 +55,7 @@ class Spring {
     const double dk = v.empty() ? 0 : k * v[0], dc = v.empty() ? 0 : c * v[1];
     double x = 1, u = 0, dx = 0, du = 0;
     for (std::size_t n = 0; n < count; ++n) {
-      for (int i = 0; i < 50; ++i) {
+      for (int i = 0; i < 10; ++i) {
         du -= step * (dk * x + k * dx + dc * u + c * du);
         u -= step * (k * x + c * u);
         dx += step * du;
@@ -72,7 +72,7 @@ class Spring {
 int main() {
   // Data from a spring of stiffness 2 and damping 0.3.
   const std::vector<double> truth{std::log(2.0), std::log(0.3)};
-  std::vector<double> observed, errors(30);
+  std::vector<double> observed, errors(60);
   onward::Stream(7, 0).normals(0, onward::Purpose::noise, errors);
   Spring::run(truth, {}, errors.size(),
               [&](double x, double) { observed.push_back(x + Spring::noise * errors[observed.size()]); });
