@@ -12,9 +12,9 @@ struct BasicFmala {
   Real step_size;
   BiasCorrection bias_correction = BiasCorrection::none;
 
-  template <class T>
+  template <class T, class Random>
   BasicStepInfo<Real> step(BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
-                           const BasicStepRandom<Real>& random, BasicWorkspace<Real>& w) const {
+                           const Random& random, BasicWorkspace<Real>& w) const {
     BasicStepInfo<Real> info;
     const std::size_t dimension = state.position.size();
     const Real size(static_cast<double>(dimension));

@@ -30,10 +30,10 @@ using State = BasicState<double>;
 /// What happened in one step.
 template <class Real>
 struct BasicStepInfo {
-  Real acceptance{};                   ///< the probability with which the proposal was to be accepted
-  simd::mask_t<Real> accepted{false};  ///< whether it was
-  simd::mask_t<Real> floored{
-      false};  ///< whether the curvature was raised to its floor (preconditioned kernels)
+  using Mask = simd::mask_t<Real>;
+  Real acceptance{};            ///< the probability with which the proposal was to be accepted
+  Mask accepted = Mask(false);  ///< whether it was
+  Mask floored = Mask(false);   ///< whether the curvature was raised to its floor (preconditioned kernels)
 };
 using StepInfo = BasicStepInfo<double>;
 
@@ -102,9 +102,9 @@ void add(std::span<const Real> position, Real factor, std::span<const Real> dire
 /// Accept w.proposal with probability min(1, exp(log_ratio)); a ratio that is not a number is a rejection. So
 /// is an infinite one: it means that the jet at the present place failed, and since moves to such a place are
 /// rejected, moves away from it must be too.
-template <class Real>
+template <class Real, class Random>
 void metropolis(BasicState<Real>& state, BasicWorkspace<Real>& w, Real proposed_value, Real log_ratio,
-                const BasicStepRandom<Real>& random, BasicStepInfo<Real>& info) {
+                const Random& random, BasicStepInfo<Real>& info) {
   const auto possible = simd::is_finite(proposed_value) & (log_ratio < Real(INFINITY));
   const Real ratio = simd::select(possible, simd::min(log_ratio, Real(0)), Real(-INFINITY));
   info.acceptance = simd::exp(ratio);

@@ -11,9 +11,9 @@ struct BasicLineFmala {
   Real step_size;
   BiasCorrection bias_correction = BiasCorrection::none;  ///< coupled and drift are the same here: η√D for η
 
-  template <class T>
+  template <class T, class Random>
   BasicStepInfo<Real> step(BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
-                           const BasicStepRandom<Real>& random, BasicWorkspace<Real>& w) const {
+                           const Random& random, BasicWorkspace<Real>& w) const {
     BasicStepInfo<Real> info;
     const Real size(static_cast<double>(state.position.size()));
     const Real eta = bias_correction == BiasCorrection::none ? step_size : step_size * simd::sqrt(size);

@@ -11,9 +11,9 @@ struct BasicMala {
   Real step_size;
   bool as_published = false;  ///< two gradients a step: the same draws at twice the price
 
-  template <class T>
+  template <class T, class Random>
   BasicStepInfo<Real> step(BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
-                           const BasicStepRandom<Real>& random, BasicWorkspace<Real>& w) const {
+                           const Random& random, BasicWorkspace<Real>& w) const {
     BasicStepInfo<Real> info;
     const std::size_t dimension = state.position.size();
     if (as_published || state.gradient.size() != dimension) {

@@ -13,9 +13,9 @@ struct BasicPcFmala {
       BiasCorrection::none;    ///< coupled and drift: noise divided by √D, drift kept
   double curvature_floor = 0;  ///< κ of curvature_scale()
 
-  template <class T>
+  template <class T, class Random>
   BasicStepInfo<Real> step(BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
-                           const BasicStepRandom<Real>& random, BasicWorkspace<Real>& w) const {
+                           const Random& random, BasicWorkspace<Real>& w) const {
     BasicStepInfo<Real> info;
     const std::size_t dimension = state.position.size();
     const Real size(static_cast<double>(dimension));

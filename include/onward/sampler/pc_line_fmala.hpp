@@ -12,9 +12,9 @@ struct BasicPcLineFmala {
   Real step_size;
   double curvature_floor = 0;  ///< κ of curvature_scale()
 
-  template <class T>
+  template <class T, class Random>
   BasicStepInfo<Real> step(BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
-                           const BasicStepRandom<Real>& random, BasicWorkspace<Real>& w) const {
+                           const Random& random, BasicWorkspace<Real>& w) const {
     BasicStepInfo<Real> info;
     const Real half_eta2 = step_size * step_size / Real(2);
 

@@ -9,9 +9,9 @@ template <class Real>
 struct BasicRwm {
   Real step_size;
 
-  template <class T>
+  template <class T, class Random>
   BasicStepInfo<Real> step(BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
-                           const BasicStepRandom<Real>& random, BasicWorkspace<Real>& w) const {
+                           const Random& random, BasicWorkspace<Real>& w) const {
     BasicStepInfo<Real> info;
     // propose θ* = θ + η z
     random.noise(w.noise);

@@ -18,14 +18,16 @@ namespace onward {
 template <class View>
 using scalar_of = std::remove_cvref_t<decltype(std::declval<View>()[0])>;
 
-/// T is Value<double>, Dual<double> or Jet2<double>. Elements come by value: t[i], range-for, begin() and
-/// end(). data() fills scratch memory at its first use, for models that need an array (an Eigen::Map, say).
+/// T is Value<Real>, Dual<Real> or Jet2<Real> with Real = double, or a SIMD batch whose lanes are chains.
+/// Elements come by value: t[i], range-for, begin() and end(). data() fills scratch memory at its first use,
+/// for models that need an array (an Eigen::Map, say).
 template <class T>
 class LineView {
  public:
   using value_type = T;
+  using Real = typename T::Scalar;
 
-  LineView(std::span<const double> theta, std::span<const double> v, std::vector<T>& scratch)
+  LineView(std::span<const Real> theta, std::span<const Real> v, std::vector<T>& scratch)
       : theta_(theta.data()), v_(v.data()), size_(theta.size()), scratch_(&scratch) {}
 
   T operator[](std::size_t i) const { return at(i); }
@@ -63,16 +65,16 @@ class LineView {
 
  private:
   T at(std::size_t i) const {
-    if constexpr (std::is_same_v<T, Value<double>>)
+    if constexpr (std::is_same_v<T, Value<Real>>)
       return T(theta_[i]);
-    else if constexpr (std::is_same_v<T, Dual<double>>)
+    else if constexpr (std::is_same_v<T, Dual<Real>>)
       return T(theta_[i], v_[i]);
     else
-      return T(theta_[i], v_[i], 0.0);
+      return T(theta_[i], v_[i], Real(0.0));
   }
 
-  const double* theta_;
-  const double* v_;
+  const Real* theta_;
+  const Real* v_;
   std::size_t size_;
   std::vector<T>* scratch_;
 };

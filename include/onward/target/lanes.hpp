@@ -1,0 +1,76 @@
+#pragma once
+// Several chains in one register: the same generic callable evaluated over SIMD batches whose lanes are
+// chains. Each lane has the bits that its chain would have alone. For callables without branches on their
+// values.
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "onward/ad/ad.hpp"
+#include "onward/simd/batch.hpp"
+#include "onward/target/jet.hpp"
+#include "onward/target/line_view.hpp"
+
+namespace onward {
+
+/// What AnyTarget is for one chain: a lane whose jet is not finite has value -inf, slope and curvature 0.
+template <class F>
+class LaneTarget {
+ public:
+  using Real = simd::Batch<double>;
+
+  LaneTarget(std::size_t dimension, F f) : dimension_(dimension), f_(std::move(f)) {}
+
+  std::size_t dimension() const { return dimension_; }
+
+  BasicJet<Real> jet(std::span<const Real> theta, std::span<const Real> v, Order order) {
+    BasicJet<Real> jet{Real(0.0), Real(0.0), Real(0.0)};
+    switch (order) {
+      case Order::value: {
+        jet.value = f_(LineView<Value<Real>>(theta, v, values_)).value;
+        break;
+      }
+      case Order::slope: {
+        const Dual<Real> f = f_(LineView<Dual<Real>>(theta, v, duals_));
+        jet = {f.value, f.slope, Real(0.0)};
+        break;
+      }
+      case Order::curvature: {
+        const Jet2<Real> f = f_(LineView<Jet2<Real>>(theta, v, jets_));
+        jet = {f.value, f.slope, f.curvature};
+        break;
+      }
+    }
+    const auto finite = simd::is_finite(jet.value) & simd::is_finite(jet.slope) &
+                        simd::is_finite(jet.curvature) & all_finite(theta);
+    return {simd::select(finite, jet.value, Real(-INFINITY)), simd::select(finite, jet.slope, Real(0.0)),
+            simd::select(finite, jet.curvature, Real(0.0))};
+  }
+
+  /// By the arena tape, over batches.
+  Real gradient(std::span<const Real> theta, std::span<Real> out) {
+    const Real value = onward::gradient<Real>(f_, theta, out, tape_);
+    const auto finite = simd::is_finite(value) & all_finite(theta) & all_finite(std::span<const Real>(out));
+    for (Real& g : out) g = simd::select(finite, g, Real(0.0));
+    return simd::select(finite, value, Real(-INFINITY));
+  }
+
+ private:
+  static simd::mask_t<Real> all_finite(std::span<const Real> x) {
+    Real zero(0.0);
+    for (const Real& entry : x) zero += Real(0.0) * entry;
+    return zero == Real(0.0);
+  }
+
+  std::size_t dimension_;
+  F f_;
+  std::vector<Value<Real>> values_;
+  std::vector<Dual<Real>> duals_;
+  std::vector<Jet2<Real>> jets_;
+  Tape<Real> tape_;
+};
+
+}  // namespace onward
