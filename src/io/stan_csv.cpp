@@ -1,6 +1,7 @@
 #include "onward/io/stan_csv.hpp"
 
 #include <fmt/format.h>
+#include <locale.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,7 +54,10 @@ std::optional<double> parse_number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (end != text.data() + text.size() || error == std::errc::invalid_argument) return std::nullopt;
-  if (error == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);
+  if (error == std::errc::result_out_of_range) {  // 0 or infinite; not by the program's own decimal mark
+    static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
+    return ::strtod_l(std::string(text).c_str(), nullptr, c_locale);
+  }
   return value;
 }
 

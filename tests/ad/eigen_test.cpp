@@ -56,6 +56,27 @@ TEST(AdEigen, MixesWithPlainMatrices) {
   EXPECT_EQ(log_sum_exp(x).value, log_sum_exp(x(0), x(1)).value);
 }
 
+/// One pass for several lines: a plain matrix beside batches, each lane as it would be alone.
+TEST(AdEigen, BatchesMixWithPlainMatrices) {
+  using Batch = simd::Batch<double>;
+  const Eigen::Matrix2d a{{1, 2}, {3, 4}};
+  const auto quadratic = [&a](const auto& x) { return x.dot(a * x) + 0.5 * (a.col(0) - x).squaredNorm(); };
+  constexpr std::size_t lanes = simd::lanes_v<Batch>;
+  alignas(Batch) double numbers[lanes];
+  for (std::size_t lane = 0; lane < lanes; ++lane) numbers[lane] = 0.3 + 0.7 * static_cast<double>(lane);
+  const Batch b = Batch::load_aligned(numbers);
+  const Eigen::Matrix<Jet2<Batch>, 2, 1> x(Jet2<Batch>(b, Batch(1)), Jet2<Batch>(Batch(2), b));
+  const Jet2<Batch> together = quadratic(x);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    const double c = numbers[lane];
+    const Eigen::Matrix<Jet2<double>, 2, 1> y(Jet2<double>(c, 1), Jet2<double>(2, c));
+    const Jet2<double> alone = quadratic(y);
+    EXPECT_EQ(simd::lane(together.value, lane), alone.value);
+    EXPECT_EQ(simd::lane(together.slope, lane), alone.slope);
+    EXPECT_EQ(simd::lane(together.curvature, lane), alone.curvature);
+  }
+}
+
 TEST(AdEigen, OtherScalars) {
   Tape<double> tape;
   const Tape<double>::Active active(tape);

@@ -41,4 +41,16 @@ struct ScalarBinaryOpTraits<onward::scalar_t<X>, X, Op> {
   using ReturnType = X;
 };
 
+// Over batches a plain matrix may also hold one number an entry, the same for all lanes.
+template <onward::AdScalar X, class Op>
+requires onward::simd::is_batch_v<onward::scalar_t<X>>
+struct ScalarBinaryOpTraits<X, onward::simd::scalar_t<onward::scalar_t<X>>, Op> {
+  using ReturnType = X;
+};
+template <onward::AdScalar X, class Op>
+requires onward::simd::is_batch_v<onward::scalar_t<X>>
+struct ScalarBinaryOpTraits<onward::simd::scalar_t<onward::scalar_t<X>>, X, Op> {
+  using ReturnType = X;
+};
+
 }  // namespace Eigen
