@@ -45,8 +45,8 @@ class Spring {
     for (std::size_t i = 0; i < 2; ++i) out[i] = std::exp(theta[i]);
   }
 
-  /// Steps place and speed and their tangents, and shows the place every tenth of a second. Without a direction the
-  /// tangents stay 0.
+  /// Steps place and speed and their tangents, and shows the place every tenth of a second. Without a
+  /// direction the tangents stay 0.
   template <class Observer>
   static void run(onward::VectorView theta, onward::VectorView v, std::size_t count,
                   const Observer& observe) {
