@@ -35,6 +35,19 @@ void ProgressBar::show(const Progress& p) {
   const std::string figures = fmt::format("{:3.0f}%  {}  acceptance {:.2f}  {:.3g} steps/s  {} left",
                                           100 * share, p.chains_warming > 0 ? "warm-up " : "sampling",
                                           p.acceptance, p.steps_per_second, duration(p.seconds_left));
+  draw(share, p.seconds, figures);
+}
+
+void ProgressBar::show_pieces(std::size_t done, std::size_t total) {
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  if (quiet_ || seconds < next_ || done == 0) return;
+  const double share = static_cast<double>(done) / static_cast<double>(total);
+  draw(share, seconds,
+       fmt::format("{:3.0f}%  {} of {} pieces  {} left", 100 * share, done, total,
+                   duration(seconds / share - seconds)));
+}
+
+void ProgressBar::draw(double share, double seconds, const std::string& figures) {
   if (terminal_) {
     // What is wider than the terminal would wrap, and could not be taken back.
     winsize window{};
@@ -47,10 +60,10 @@ void ProgressBar::show(const Progress& p) {
     else
       say("\r{:.{}}\x1b[K", figures, columns - 1);
     shown_ = true;
-    next_ = p.seconds + 0.2;
+    next_ = seconds + 0.2;
   } else {
     say("{}\n", figures);
-    next_ = p.seconds + (p.seconds < 30 ? 5 : p.seconds < 300 ? 15 : 60);
+    next_ = seconds + (seconds < 30 ? 5 : seconds < 300 ? 15 : 60);
   }
 }
 

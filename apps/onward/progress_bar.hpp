@@ -1,6 +1,8 @@
 #pragma once
 // Shows how far a run is on stderr: a live bar on a terminal, plain lines now and then otherwise.
 
+#include <chrono>
+#include <cstddef>
 #include <string>
 
 #include "onward/run/run.hpp"
@@ -15,9 +17,14 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   void show(const Progress& progress);
+  /// For work that is counted in pieces; time is taken since the bar was made.
+  void show_pieces(std::size_t done, std::size_t total);
   void clear();  ///< takes the bar away before something else is printed
 
  private:
+  void draw(double share, double seconds, const std::string& figures);
+
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool quiet_, terminal_;
   bool shown_ = false;
   double next_ = 2;  // seconds; nothing is shown of shorter runs

@@ -1,0 +1,218 @@
+#include "funnel_report.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "onward/plot/figure.hpp"
+
+namespace onward::experiments {
+namespace {
+
+std::string with_sd(const MeanSd& x, int digits) {
+  return std::isnan(x.sd) ? fmt::format("{:.{}f}", x.mean, digits)
+                          : fmt::format("{:.{}f}±{:.{}f}", x.mean, digits, x.sd, digits);
+}
+
+std::string optional_number(const std::optional<double>& x) { return x ? fmt::format("{:.2g}", *x) : "-"; }
+
+bool disagrees(const FunnelRow& row) { return row.published_p && *row.published_p < disagreement; }
+
+/// The columns that every form of the table shows, as words.
+std::vector<std::string> words(const FunnelRow& row) {
+  const FunnelCell& best = row.cells[row.best];
+  return {std::to_string(row.dim),
+          row.sampler,
+          with_sd(best.kl_over_seeds, 3),
+          row.published ? with_sd(row.published->kl, 3) + (disagrees(row) ? " *" : "") : "-",
+          with_sd(row.ess_w, 1),
+          row.published ? with_sd(row.published->ess_w, 1) : "-",
+          with_sd(row.ess_x, 1),
+          row.published ? with_sd(row.published->ess_x, 1) : "-",
+          fmt::format("{:.3g}", best.step_size),
+          fmt::format("{:.2f}", best.acceptance),
+          optional_number(row.p_value),
+          row.published ? optional_number(row.published->p_value) : "-",
+          fmt::format("{:.2g}", row.steps_per_second)};
+}
+
+const std::vector<std::string> headings{"D",         "sampler",   "KL",        "published", "ESS w",
+                                        "published", "ESS x",     "published", "step size", "acceptance",
+                                        "p vs mala", "published", "steps/s"};
+
+std::string notes(const FunnelTable& table) {
+  std::string text = fmt::format(
+      "KL({}) of w; ± is the standard deviation over {} seeds of {} chains x {} steps; best of {} step sizes "
+      "by mean KL.\n",
+      table.settings.reverse_kl ? "q||p" : "p||q", table.settings.seeds, table.settings.chains,
+      table.settings.steps, table.settings.step_sizes);
+  if (table.settings.seeds < 2) text += "One seed: there is no standard deviation and no p-value.\n";
+  bool any = false;
+  for (const auto& row : table.rows) any = any || disagrees(row);
+  if (any)
+    text +=
+        fmt::format("* ours and the published KL differ by more than chance (Welch p < {}).\n", disagreement);
+  return text;
+}
+
+/// UTF-8 characters, so that ± counts as one.
+std::size_t width_of(const std::string& text) {
+  std::size_t count = 0;
+  for (char c : text) count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+std::string funnel_text(const FunnelTable& table) {
+  std::vector<std::vector<std::string>> lines{headings};
+  for (const auto& row : table.rows) lines.push_back(words(row));
+  std::vector<std::size_t> width(headings.size());
+  for (const auto& line : lines)
+    for (std::size_t c = 0; c < line.size(); ++c) width[c] = std::max(width[c], width_of(line[c]));
+  std::string text;
+  for (const auto& line : lines) {
+    for (std::size_t c = 0; c < line.size(); ++c) {
+      const std::string padding(width[c] - width_of(line[c]), ' ');
+      text += c == 1 ? line[c] + padding : padding + line[c];
+      text += c + 1 < line.size() ? "  " : "\n";
+    }
+  }
+  return text + "\n" + notes(table);
+}
+
+std::string funnel_markdown(const FunnelTable& table) {
+  std::string text = fmt::format("| {} |\n|", fmt::join(headings, " | "));
+  for (std::size_t c = 0; c < headings.size(); ++c) text += "---|";
+  text += "\n";
+  for (const auto& row : table.rows) text += fmt::format("| {} |\n", fmt::join(words(row), " | "));
+  return text + "\n" + notes(table);
+}
+
+std::string funnel_csv(const FunnelTable& table) {
+  std::string text =
+      "dim,sampler,kl_mean,kl_sd,ess_w_mean,ess_w_sd,ess_x_mean,ess_x_sd,step_size,acceptance,p_value_vs_"
+      "mala,"
+      "steps_per_second,evaluations_per_chain,published_kl_mean,published_kl_sd,p_value_vs_published\n";
+  const auto number = [](const std::optional<double>& x) {
+    return x && !std::isnan(*x) ? fmt::format("{}", *x) : std::string();
+  };
+  for (const auto& row : table.rows) {
+    const FunnelCell& best = row.cells[row.best];
+    std::optional<double> published_mean, published_sd;
+    if (row.published) {
+      published_mean = row.published->kl.mean;
+      published_sd = row.published->kl.sd;
+    }
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.dim, row.sampler,
+                        best.kl_over_seeds.mean, number(best.kl_over_seeds.sd), row.ess_w.mean,
+                        number(row.ess_w.sd), row.ess_x.mean, number(row.ess_x.sd), best.step_size,
+                        best.acceptance, number(row.p_value), row.steps_per_second, row.evaluations,
+                        number(published_mean), number(published_sd), number(row.published_p));
+  }
+  return text;
+}
+
+nlohmann::ordered_json funnel_json(const FunnelTable& table) {
+  using nlohmann::ordered_json;
+  const auto or_null = [](const std::optional<double>& x) {
+    return x ? ordered_json(*x) : ordered_json(nullptr);
+  };
+  const auto& s = table.settings;
+  auto rows = ordered_json::array();
+  for (const auto& row : table.rows) {
+    const FunnelCell& best = row.cells[row.best];
+    auto curve = ordered_json::array();
+    for (const auto& cell : row.cells)
+      curve.push_back({{"step_size", cell.step_size},
+                       {"kl_mean", cell.kl_over_seeds.mean},
+                       {"kl_sd", cell.kl_over_seeds.sd},
+                       {"acceptance", cell.acceptance}});
+    ordered_json published(nullptr);
+    if (row.published)
+      published = {{"kl_mean", row.published->kl.mean},
+                   {"kl_sd", row.published->kl.sd},
+                   {"ess_w_mean", row.published->ess_w.mean},
+                   {"ess_w_sd", row.published->ess_w.sd},
+                   {"ess_x_mean", row.published->ess_x.mean},
+                   {"ess_x_sd", row.published->ess_x.sd},
+                   {"p_value_vs_mala", or_null(row.published->p_value)}};
+    rows.push_back({{"dim", row.dim},
+                    {"sampler", row.sampler},
+                    {"kl_mean", best.kl_over_seeds.mean},
+                    {"kl_sd", best.kl_over_seeds.sd},
+                    {"kl", best.kl},
+                    {"ess_w_mean", row.ess_w.mean},
+                    {"ess_w_sd", row.ess_w.sd},
+                    {"ess_x_mean", row.ess_x.mean},
+                    {"ess_x_sd", row.ess_x.sd},
+                    {"step_size", best.step_size},
+                    {"acceptance", best.acceptance},
+                    {"p_value_vs_mala", or_null(row.p_value)},
+                    {"steps_per_second", row.steps_per_second},
+                    {"evaluations_per_chain", row.evaluations},
+                    {"p_value_vs_published", or_null(row.published_p)},
+                    {"disagrees", disagrees(row)},
+                    {"published", published},
+                    {"curve", curve}});
+  }
+  return {{"table", rows},
+          {"settings",
+           {{"dims", s.dims},
+            {"samplers", s.samplers},
+            {"step_sizes", s.step_sizes},
+            {"min_step_size", or_null(s.min_step_size)},
+            {"max_step_size", s.max_step_size},
+            {"seeds", s.seeds},
+            {"chains", s.chains},
+            {"steps", s.steps},
+            {"kl", s.reverse_kl ? "reverse" : "forward"},
+            {"seed", s.seed}}},
+          {"seconds", table.seconds}};
+}
+
+void funnel_figures(const FunnelTable& table, const std::string& folder) {
+  const auto& s = table.settings;
+  plot::Figure figure(2, s.dims.size(), 6.5 * static_cast<double>(s.dims.size()), 12);
+  std::vector<plot::KeyEntry> key;
+  for (std::size_t i = 0; i < s.samplers.size(); ++i) key.push_back({s.samplers[i], plot::palette(i)});
+  figure.key(key);
+  for (std::size_t column = 0; column < s.dims.size(); ++column) {
+    auto& kl = figure.panel(0, column);
+    auto& acceptance = figure.panel(1, column);
+    kl.title(fmt::format("D = {}", s.dims[column])).x_scale(plot::Scale::log).y_scale(plot::Scale::log);
+    acceptance.x_scale(plot::Scale::log).x_label("step size").y_range(0, 1.02);
+    if (column == 0) {
+      kl.y_label("KL");
+      acceptance.y_label("acceptance");
+    }
+    double highest = 0, lowest = 1e300;
+    for (const auto& row : table.rows) {
+      if (row.dim != s.dims[column]) continue;
+      const auto sampler = static_cast<std::size_t>(
+          std::find(s.samplers.begin(), s.samplers.end(), row.sampler) - s.samplers.begin());
+      std::vector<double> x, mean, low, high, accepted;
+      for (const auto& cell : row.cells) {
+        const MeanSd k = cell.kl_over_seeds;
+        x.push_back(cell.step_size);
+        mean.push_back(k.mean);
+        const double sd = std::isnan(k.sd) ? 0 : k.sd;
+        low.push_back(std::max(k.mean - sd, k.mean / 10));
+        high.push_back(k.mean + sd);
+        accepted.push_back(cell.acceptance);
+        if (std::isfinite(k.mean)) highest = std::max(highest, k.mean);
+        lowest = std::min(lowest, k.mean);
+      }
+      plot::Color shade = plot::palette(sampler);
+      shade.alpha = 0.15;
+      kl.band(x, low, high, {.color = shade});
+      kl.line(x, mean, {.color = plot::palette(sampler), .size = 1.2});
+      acceptance.line(x, accepted, {.color = plot::palette(sampler), .size = 1.2});
+    }
+    // Chains that never left their start have KLs of millions; the figure is about the others.
+    if (highest > lowest) kl.y_range(lowest / 2, std::min(highest * 2, lowest * 1e4));
+  }
+  for (const char* ending : {"svg", "png"}) figure.save(fmt::format("{}/sensitivity.{}", folder, ending));
+}
+
+}  // namespace onward::experiments
