@@ -84,13 +84,18 @@ enum class BiasCorrection {
 
 /// h: what the preconditioned kernels scale by. |curvature|, but at least κ·slope², since where the density
 /// is nearly linear along v the curvature says nothing of its width. A function of the place alone, the same
-/// forward and reverse, so the Metropolis ratio stays exact. κ = 0 is the paper's kernel.
+/// forward and reverse, so the Metropolis ratio stays exact. Where the density is flat along v both are 0 and
+/// h is 1, a plain step of η: without it no chain would enter such a region or leave it, and nothing would
+/// tell. κ = 0 is the paper's kernel.
 template <class Real>
 Real curvature_scale(const BasicJet<Real>& jet, double floor, simd::mask_t<Real>& floored) {
   const Real curvature = simd::abs(jet.curvature);
   const Real least = Real(floor) * jet.slope * jet.slope;
-  floored = floored | (curvature < least);
-  return simd::max(curvature, least);
+  const Real h = simd::max(curvature, least);
+  if (floor == 0) return h;
+  const auto flat = h == Real(0);
+  floored = floored | (curvature < least) | flat;
+  return simd::select(flat, Real(1), h);
 }
 
 /// position + Σ moves, the proposal.
