@@ -140,7 +140,7 @@ std::vector<std::string> warnings(const std::vector<ParameterSummary>& summaries
   if (apart.worst)
     lines.push_back(fmt::format(
         "R-hat of {}{} is {}, above {}: the chains have not mixed, do not use these draws yet. Try a longer "
-        "--warmup and more --draws, then --metric diag or another --sampler.",
+        "--warmup and more --draws, then --metric dense or another --sampler.",
         apart.worst->name, others(apart), number(apart.worst->rhat, apart.worst->rhat < 100 ? 3 : 0),
         rhat_limit));
 
@@ -153,7 +153,7 @@ std::vector<std::string> warnings(const std::vector<ParameterSummary>& summaries
     const bool tail = few.worst->ess_tail < few.worst->ess_bulk;
     lines.push_back(
         fmt::format("{} ESS of {}{} is {:.0f}, below {:.0f} a chain ({:.0f} in all): its {} too uncertain. "
-                    "Try more --draws, a larger --thin to keep files small, or --metric diag.",
+                    "Try more --draws, a larger --thin to keep files small, or --metric dense.",
                     tail ? "Tail" : "Bulk", few.worst->name, others(few), std::floor(least(*few.worst)),
                     ess_limit_per_chain, limit, tail ? "quantiles are" : "mean is"));
   }

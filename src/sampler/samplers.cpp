@@ -22,7 +22,7 @@ constexpr std::array sampler_list{
                 false, 0.25},
     SamplerInfo{"line-fmala", "Langevin along a random line: two slopes a step", true, false, 0.65},
     SamplerInfo{"pc-fmala", "fmala scaled by the curvature on the spot: two curvatures a step", false, false,
-                0.25},
+                0.2},
     SamplerInfo{"pc-line-fmala", "line-fmala scaled by the curvature on the spot: two curvatures a step",
                 true, false, 0.75},
 };

@@ -16,29 +16,29 @@ namespace onward {
 struct Start {
   enum class Kind { random, zeros, given };
   Kind kind = Kind::random;
-  double scale = 1;              ///< random: each entry is normal with this standard deviation
-  std::vector<double> position;  ///< given: the same for every chain
+  double scale = 1;                   ///< random: each entry is normal with this standard deviation
+  std::vector<double> position = {};  ///< given: the same for every chain
 };
 
 /// Fields without a value are filled in by resolve(): see there.
 struct RunSettings {
   std::string sampler = "pc-line-fmala";
-  std::optional<double> step_size;  ///< fixed; without it warm-up finds it
+  std::optional<double> step_size = {};  ///< fixed; without it warm-up finds it
   BiasCorrection bias_correction = BiasCorrection::none;
   double curvature_floor = 0.1;
   bool as_published = false;
-  std::optional<double> target_acceptance;
+  std::optional<double> target_acceptance = {};
 
-  std::optional<std::size_t> warmup;  ///< steps; 1,000 sweeps without a value
-  std::size_t draws = 1000;           ///< kept, per chain
-  std::optional<std::size_t> thin;    ///< steps from draw to draw; a sweep without a value
+  std::optional<std::size_t> warmup = {};  ///< steps; 1,000 sweeps without a value
+  std::size_t draws = 1000;                ///< kept, per chain
+  std::optional<std::size_t> thin = {};    ///< steps from draw to draw; a sweep without a value
   std::size_t chains = 4;
-  std::size_t threads = 0;            ///< 0: as many as chains and cores allow
-  std::optional<std::uint64_t> seed;  ///< without a value one is taken from the system, and reported
-  Start start;
-  std::optional<MetricKind> metric;  ///< without a value diag, or none if the step size is fixed
-  double temperature = 1;            ///< samples density^(1/T)
-  double max_seconds = 0;            ///< 0: no limit
+  std::size_t threads = 0;                 ///< 0: as many as chains and cores allow
+  std::optional<std::uint64_t> seed = {};  ///< without a value one is taken from the system, and reported
+  Start start = {};
+  std::optional<MetricKind> metric = {};  ///< without a value diag, or none if the step size is fixed
+  double temperature = 1;                 ///< samples density^(1/T)
+  double max_seconds = 0;                 ///< 0: no limit
 };
 
 /// Checks every field (UsageError names field, value and what is allowed) and fills in the optional ones.
