@@ -23,6 +23,7 @@ std::string without_minus_zero(std::string text) {
 
 /// A number with so many decimals, or in scientific notation where that would be long or would show nothing.
 std::string number(double x, int decimals) {
+  if (std::isnan(x)) return "nan";  // without its sign, which means nothing
   if (!std::isfinite(x)) return fmt::format("{}", x);
   if (decimals > max_decimals || std::abs(x) >= 1e7) return without_minus_zero(fmt::format("{:.3e}", x));
   return without_minus_zero(fmt::format("{:.{}f}", x, std::max(decimals, 0)));
@@ -36,10 +37,7 @@ int decimals_of(const ParameterSummary& s) {
   return positive(s.mcse_mean) ? std::max(of_sd, leading_place(s.mcse_mean)) : of_sd + 2;
 }
 
-std::string two_digits(double x) {
-  if (!positive(x)) return fmt::format("{}", x);
-  return number(x, leading_place(x) + 1);
-}
+std::string two_digits(double x) { return number(x, positive(x) ? leading_place(x) + 1 : 0); }
 
 std::string cut(const std::string& name, std::size_t width) {
   if (name.size() <= width || width < 5) return name;

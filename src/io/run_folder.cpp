@@ -35,7 +35,7 @@ std::optional<std::size_t> chain_number(const std::string& name) {
 bool made_by_a_run(const fs::path& file) {
   const std::string name = file.filename().string();
   return name == "run.json" || name == "summary.json" || name == "draws.nc" || name == "checkpoint" ||
-         chain_number(name) || file.extension() == ".png" || file.extension() == ".svg";
+         name == "draws.png" || chain_number(name);
 }
 
 std::vector<fs::path> files_of(const fs::path& directory) {

@@ -44,7 +44,7 @@ TEST(SummaryTable, LongRunsShowMoreDigits) {
 TEST(SummaryTable, ExtremeAndMissingValuesStayNarrow) {
   const ParameterSummary huge{"huge", 1.5e300, 2.5e299, -1e300, 1e300, 2e300, 1e297, 400, 300, 1.0};
   const ParameterSummary tiny{"tiny", 1.5e-30, 2.5e-31, 1e-30, 1e-30, 2e-30, 1e-33, 400, 300, 1.0};
-  const ParameterSummary none{"none", nan, nan, nan, nan, nan, nan, nan, nan, nan};
+  const ParameterSummary none{"none", nan, -nan, nan, nan, nan, -nan, nan, nan, nan};  // no sign is shown
   const ParameterSummary fixed{"fixed", 3.5, 0, 3.5, 3.5, 3.5, 0, 400, 400, nan};
   const ParameterSummary zero{"zero", 0, 0, 0, 0, 0, 0, 400, 400, nan};
   const ParameterSummary apart{"apart", 3.5, 1, 3.5, 3.5,
@@ -60,6 +60,7 @@ TEST(SummaryTable, ExtremeAndMissingValuesStayNarrow) {
   EXPECT_THAT(table, HasSubstr("1.500e+300"));
   EXPECT_THAT(table, HasSubstr("1.500e-30"));
   EXPECT_THAT(table, HasSubstr("inf"));
+  EXPECT_EQ(table.find("-nan"), std::string::npos) << table;
 }
 
 TEST(SummaryTable, CutsLongNamesAndLongTables) {

@@ -42,11 +42,11 @@ TEST_F(RunFolderTest, KeepsWhatExists) {
 
 TEST_F(RunFolderTest, ForceRemovesARunAndNothingElse) {
   RunFolder::create(path("out"));
-  for (const char* name : {"run.json", "summary.json", "chain-1.csv", "chain-12.csv", "draws.nc",
-                           "checkpoint", "trace.png", "trace.svg"})
+  for (const char* name :
+       {"run.json", "summary.json", "chain-1.csv", "chain-12.csv", "draws.nc", "checkpoint", "draws.png"})
     put(std::string("out/") + name, "old");
-  const std::vector<std::string> kept{"notes.txt",   "chain-.csv",  "chain-1.csv.bak",
-                                      "chain-x.csv", "my-run.json", "data.csv"};
+  const std::vector<std::string> kept{"notes.txt",   "chain-.csv", "chain-1.csv.bak", "chain-x.csv",
+                                      "my-run.json", "data.csv",   "photo.png",       "drawing.svg"};
   for (const auto& name : kept) put("out/" + name, "mine");
   fs::create_directories(path("out/inner.png"));
   put("out/inner.png/run.json", "mine");
