@@ -24,6 +24,7 @@ void expect(const std::string& name, const F& f, std::initializer_list<Known> ro
   }
   const Jet2<double> y = f(Jet2<double>(nan, 1, 0));
   EXPECT_TRUE(std::isnan(y.value)) << name << "(NaN) is " << y.value;
+  EXPECT_TRUE(std::isnan(y.slope) || y.slope == 0) << name << "(NaN) has slope " << y.slope;  // 0: steps
 }
 
 TEST(AdLimits, AtTheEdge) {

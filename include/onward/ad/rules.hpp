@@ -385,7 +385,7 @@ struct Asinh {
     if constexpr (N == 0) return {f};
     const T far =
         num<T>(sizeof(simd::scalar_t<T>) == 8 ? 1e10 : 1e5);  // beyond it 1 + x² is x² (which may overflow)
-    const T y = simd::abs(x), near = simd::min(y, far);
+    const T y = simd::abs(x), near = simd::select(y > far, far, y);  // NaN stays NaN
     const T d = T(1) / simd::select(y > far, y, simd::sqrt(T(1) + near * near));
     return {f, d, simd::neg(vanish(d, x)) * (d * d)};
   }
