@@ -139,4 +139,21 @@ struct BrokenPcLineFmala {
   }
 };
 
+/// The random numbers of a step, but with an axis for its direction and the next axis for the way back.
+struct FixedAxes {
+  StepRandom random;
+  std::size_t axis;
+
+  void noise(std::span<double> z) const { random.noise(z); }
+  void direction(std::span<double> v) const { unit(v, axis); }
+  void reverse_direction(std::span<double> v) const { unit(v, axis + 1); }
+  double uniform() const { return random.uniform(); }
+
+ private:
+  static void unit(std::span<double> v, std::size_t i) {
+    std::fill(v.begin(), v.end(), 0.0);
+    v[i % v.size()] = 1;
+  }
+};
+
 }  // namespace onward::testing

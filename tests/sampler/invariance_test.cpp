@@ -84,6 +84,9 @@ Drawable rosenbrock() {
           }};
 }
 
+/// Uniform on (0, 1), brought to mean 0 and variance 1.
+double standardised(double u) { return std::sqrt(12.0) * (u - 0.5); }
+
 /// The logistic distribution: nearly linear tails, where curvature vanishes and the floor acts.
 Drawable logistic() {
   return {"logistic", target(1, [](const auto& x) { return x[0] - 2.0 * softplus(x[0]); }),
@@ -92,8 +95,86 @@ Drawable logistic() {
             x = {std::log(u / (1 - u))};
           },
           [](const std::vector<double>& x) {
-            // x is logistic, so u = inv_logit(x) is uniform and √12 (u - ½) has mean 0 and variance 1
-            return std::vector<double>{std::sqrt(12.0) * (inv_logit(x[0]) - 0.5)};
+            return std::vector<double>{standardised(inv_logit(x[0]))};  // inv_logit(x) is uniform
+          }};
+}
+
+/// Five dimensions, variances from 1 to 100, turned so that no axis is special.
+Drawable conditioned_gaussian() {
+  const auto scale = [](std::size_t i) { return std::pow(10.0, static_cast<double>(i) / 4); };
+  // The reflection x - (2/5) (Σ x) 1 is its own inverse.
+  const auto reflect = [](const auto& x) {
+    auto y = std::array{x[0], x[1], x[2], x[3], x[4]};
+    const auto shift = 0.4 * (x[0] + x[1] + x[2] + x[3] + x[4]);
+    for (auto& entry : y) entry -= shift;
+    return y;
+  };
+  return {"gaussian of condition 100",
+          target(5,
+                 [=](const auto& x) {
+                   auto z = reflect(x);
+                   for (std::size_t i = 0; i < 5; ++i) z[i] /= scale(i);
+                   return -0.5 * (z[0] * z[0] + z[1] * z[1] + z[2] * z[2] + z[3] * z[3] + z[4] * z[4]);
+                 }),
+          [=](const Stream& stream, std::vector<double>& x) {
+            std::vector<double> z(5);
+            stream.normals(0, Purpose::start, z);
+            for (std::size_t i = 0; i < 5; ++i) z[i] *= scale(i);
+            const auto y = reflect(z);
+            x.assign(y.begin(), y.end());
+          },
+          [=](const std::vector<double>& x) {
+            const auto y = reflect(x);
+            std::vector<double> z(y.begin(), y.end());
+            for (std::size_t i = 0; i < 5; ++i) z[i] /= scale(i);
+            return z;
+          }};
+}
+
+/// 0.3 N(-2, 1) + 0.7 N(2, 0.5²): convex between the modes.
+Drawable mixture() {
+  return {"mixture",
+          target(1,
+                 [](const auto& x) {
+                   const auto left = x[0] + 2.0, right = (x[0] - 2.0) / 0.5;
+                   return log_sum_exp(std::log(0.3) - 0.5 * left * left,
+                                      std::log(0.7 / 0.5) - 0.5 * right * right);
+                 }),
+          [](const Stream& stream, std::vector<double>& x) {
+            const double z = stream.normal(0, Purpose::start);
+            x = {stream.uniform(1, Purpose::start) < 0.3 ? z - 2 : 0.5 * z + 2};
+          },
+          [](const std::vector<double>& x) {
+            return std::vector<double>{
+                standardised(0.3 * normal_cdf(x[0] + 2) + 0.7 * normal_cdf((x[0] - 2) / 0.5))};
+          }};
+}
+
+/// Heavy tails; convex beyond √3.
+Drawable student_t3() {
+  return {"student-t3", target(1, [](const auto& x) { return -2.0 * log1p(x[0] * x[0] / 3.0); }),
+          [](const Stream& stream, std::vector<double>& x) {
+            std::vector<double> z(4);
+            stream.normals(0, Purpose::start, z);
+            x = {z[0] / std::sqrt((z[1] * z[1] + z[2] * z[2] + z[3] * z[3]) / 3)};
+          },
+          [](const std::vector<double>& x) {
+            const double t = x[0] / std::sqrt(3.0);
+            return std::vector<double>{standardised(0.5 + (std::atan(t) + t / (1 + t * t)) / M_PI)};
+          }};
+}
+
+/// The logarithm of a gamma variable of shape 2: one tail linear, the other double exponential.
+Drawable log_gamma() {
+  return {"log-gamma", target(1, [](const auto& x) { return 2.0 * x[0] - exp(x[0]); }),
+          [](const Stream& stream, std::vector<double>& x) {
+            std::vector<double> u(2);
+            stream.uniforms(0, Purpose::start, u);
+            x = {std::log(-std::log(u[0] * u[1]))};
+          },
+          [](const std::vector<double>& x) {
+            const double g = std::exp(x[0]);
+            return std::vector<double>{standardised(1 - (1 + g) * std::exp(-g))};
           }};
 }
 
@@ -178,6 +259,15 @@ TEST(Invariance, Funnel) { expect_invariant(funnel(), 20'000, 10); }
 TEST(Invariance, Rosenbrock) { expect_invariant(rosenbrock(), 20'000, 10); }
 TEST(Invariance, Logistic) { expect_invariant(logistic(), 20'000, 10); }
 
+TEST(Invariance, ConditionedGaussian) { expect_invariant(conditioned_gaussian(), 20'000, 10); }
+TEST(Invariance, Mixture) { expect_invariant(mixture(), 20'000, 10); }
+TEST(Invariance, StudentT3) { expect_invariant(student_t3(), 20'000, 10); }
+TEST(Invariance, LogGamma) { expect_invariant(log_gamma(), 20'000, 10); }
+TEST(Invariance, OneStep) {
+  for (const auto& model : {gaussian(), funnel(), mixture(), student_t3(), log_gamma()})
+    expect_invariant(model, 20'000, 1);
+}
+
 TEST(Invariance, WithMetrics) {
   Eigen::MatrixXd lower(3, 3);
   lower << 0.7, 0, 0, 0.3, 1.2, 0, -1, 0.5, 2;
@@ -193,6 +283,11 @@ TEST(Invariance, FunnelLong) { expect_invariant(funnel(), 200'000, 20); }
 TEST(Invariance, RosenbrockLong) { expect_invariant(rosenbrock(), 200'000, 20); }
 TEST(Invariance, LogisticLong) { expect_invariant(logistic(), 200'000, 20); }
 
+TEST(Invariance, ConditionedGaussianLong) { expect_invariant(conditioned_gaussian(), 200'000, 20); }
+TEST(Invariance, MixtureLong) { expect_invariant(mixture(), 200'000, 20); }
+TEST(Invariance, StudentT3Long) { expect_invariant(student_t3(), 200'000, 20); }
+TEST(Invariance, LogGammaLong) { expect_invariant(log_gamma(), 200'000, 20); }
+
 TEST(Invariance, CatchesBrokenTwins) {
   const std::vector<std::pair<std::string, StepFunction>> twins{
       {"rwm", stepper_of(BrokenRwm{0.5})},          {"mala", stepper_of(BrokenMala{0.6})},
@@ -204,6 +299,49 @@ TEST(Invariance, CatchesBrokenTwins) {
     // another target.
     const bool needs_curvature = name.starts_with("pc-");
     EXPECT_GT(worst_z(needs_curvature ? funnel() : gaussian(), twin, {}, 60'000, 10), 1.5 * bound);
+  }
+}
+
+/// Directions that are not exchangeable: axes in fixed order, one forward and the next for the way back.
+TEST(Invariance, CatchesAxesInFixedOrder) {
+  const auto stepper_along_axes = [](auto kernel) {
+    return [kernel, axis = std::size_t{0}](State& s, AnyTarget& t, const Metric& m, const StepRandom& r,
+                                           Workspace& w) mutable {
+      return kernel.step(s, t, m, FixedAxes{r, axis++}, w);
+    };
+  };
+  EXPECT_GT(worst_z(gaussian(), stepper_along_axes(Fmala{0.8}), {}, 60'000, 9), 1.5 * bound);
+  EXPECT_GT(worst_z(gaussian(), stepper_along_axes(PcFmala{0.6}), {}, 60'000, 9), 1.5 * bound);
+}
+
+/// The paper's appendix B: (∇f·v) v has mean ∇f / D and the variances that follow from the moments of the
+/// sphere, E[v_j v_k v_i²] = (δ_jk + 2 δ_ij δ_ik) / (D (D + 2)).
+TEST(DirectionalGradient, HasTheMeanAndVarianceOfTheSphere) {
+  const Drawable model = conditioned_gaussian();
+  AnyTarget target(model.target);
+  const std::vector<double> theta{0.3, -1.2, 0.7, 2.0, -0.4};
+  std::vector<double> gradient(5), v(5), mean(5), second(5), fourth(5);
+  target.gradient(theta, gradient);
+  double norm2 = 0;
+  for (double g : gradient) norm2 += g * g;
+  constexpr std::uint64_t count = 200'000;
+  const Stream stream(23, 0);
+  for (std::uint64_t n = 0; n < count; ++n) {
+    stream.direction(n, Purpose::direction, v);
+    const double slope = target.jet(theta, v, Order::slope).slope;
+    for (std::size_t i = 0; i < 5; ++i) {
+      const double error = slope * v[i] - gradient[i] / 5;
+      mean[i] += error / count;
+      second[i] += error * error / count;
+      fourth[i] += std::pow(error, 4) / count;
+    }
+  }
+  for (std::size_t i = 0; i < 5; ++i) {
+    const double g2 = gradient[i] * gradient[i];
+    const double variance = (norm2 + 2 * g2) / (5 * 7) - g2 / 25;
+    EXPECT_LT(std::abs(mean[i]), bound * std::sqrt(variance / count)) << i;
+    EXPECT_LT(std::abs(second[i] - variance), bound * std::sqrt((fourth[i] - variance * variance) / count))
+        << i;
   }
 }
 
