@@ -129,7 +129,7 @@ TEST(Acceptance, EqualsBruteForce) {
         SCOPED_TRACE(c.name + ", metric " + std::string(to_string(kind)) +
                      ", D = " + std::to_string(model.dimension()));
         const Comparison result = compare(model, kind, stepper(c.settings), c.brute);
-        EXPECT_LT(result.acceptance_error, 1e-9);
+        EXPECT_LT(result.acceptance_error, 1e-10);
         EXPECT_LT(result.position_error, 1e-12);
         // The comparison says something only where the probability is neither 0 nor 1.
         EXPECT_GT(result.undecided, 5);
