@@ -16,7 +16,8 @@ nlohmann::ordered_json settings_json(const RunSettings& resolved);
 /// One object a parameter; numbers that are not finite become null.
 nlohmann::ordered_json summary_json(const std::vector<ParameterSummary>& parameters);
 
-/// What `sample --json` prints (docs/files.md); `parameters` is left out if there are more than `most` of them.
+/// What `sample --json` prints (docs/files.md); `parameters` is left out if there are more than `most` of
+/// them.
 nlohmann::ordered_json result_json(const std::string& model, const Run& run,
                                    const std::vector<ParameterSummary>& parameters, std::size_t most = 1000);
 
