@@ -1,7 +1,7 @@
 #include "onward/io/stan_csv.hpp"
 
 #include <fmt/format.h>
-#include <locale.h>
+#include <locale.h>  // NOLINT(modernize-deprecated-headers): POSIX newlocale
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view sampler_columns =
     "lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,divergent__,energy__";
-constexpr std::size_t buffer_limit = 256 * 1024;
+constexpr std::size_t buffer_limit = std::size_t{256} * 1024;
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blank = " \t\r";
@@ -252,7 +252,7 @@ StanCsvWriter::~StanCsvWriter() {
   if (file_ < 0) return;
   try {
     write_out();
-  } catch (const Error&) {
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): a destructor has nobody to tell
   }
   if (file_ >= 0) ::close(file_);
 }

@@ -164,7 +164,7 @@ struct BatchOps<Batch<float>> {
 // Shifts of the integers of a register by a constant; xsimd's own draw the same warning.
 template <class I, std::size_t bytes>
 struct CompilerVector {
-  typedef I type __attribute__((vector_size(bytes)));
+  typedef I type __attribute__((vector_size(bytes)));  // NOLINT(modernize-use-using): GCC takes no alias here
 };
 
 template <int count, class B>
