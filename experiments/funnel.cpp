@@ -330,7 +330,11 @@ void validate(const FunnelSettings& s) {
     if (value == 0) throw UsageError(fmt::format("{} 0 makes no sense: give 1 or more", what));
   };
   if (s.dims.empty()) throw UsageError("--dims is empty: give numbers of x's, as in --dims 10,50,100");
-  for (std::size_t dim : s.dims) positive("--dims", dim);
+  for (std::size_t dim : s.dims) {
+    positive("--dims", dim);
+    if (dim > 10'000)
+      throw UsageError(fmt::format("--dims {} is too large: at most 10000 x's fit this experiment", dim));
+  }
   if (s.samplers.empty()) throw UsageError("--samplers is empty: give names, as in --samplers rwm,mala");
   for (const auto& sampler : s.samplers) find_sampler(sampler);
   if (s.step_sizes == 0) throw UsageError("the grid is empty: --step-sizes 0; give 1 or more");

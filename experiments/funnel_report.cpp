@@ -16,6 +16,12 @@ std::string with_sd(const MeanSd& x, int digits) {
 
 std::string optional_number(const std::optional<double>& x) { return x ? fmt::format("{:.2g}", *x) : "-"; }
 
+/// Whether the chains are as long and as many as the paper's.
+bool comparable(const FunnelSettings& s) {
+  const FunnelSettings paper;
+  return s.steps == paper.steps && s.chains == paper.chains && !s.reverse_kl;
+}
+
 bool disagrees(const FunnelRow& row) { return row.published_p && *row.published_p < disagreement; }
 
 /// The columns that every form of the table shows, as words.
@@ -36,9 +42,10 @@ std::vector<std::string> words(const FunnelRow& row) {
           fmt::format("{:.2g}", row.steps_per_second)};
 }
 
-const std::vector<std::string> headings{"D",         "sampler",   "KL",        "published", "ESS w",
-                                        "published", "ESS x",     "published", "step size", "acceptance",
-                                        "p vs mala", "published", "steps/s"};
+const std::vector<std::string> headings{"D",         "sampler",         "KL",        "published KL",
+                                        "ESS w",     "published ESS w", "ESS x",     "published ESS x",
+                                        "step size", "acceptance",      "p vs mala", "published p",
+                                        "steps/s"};
 
 std::string notes(const FunnelTable& table) {
   std::string text = fmt::format(
@@ -46,6 +53,8 @@ std::string notes(const FunnelTable& table) {
       "by mean KL.\n",
       table.settings.reverse_kl ? "q||p" : "p||q", table.settings.seeds, table.settings.chains,
       table.settings.steps, table.settings.step_sizes);
+  if (!comparable(table.settings))
+    text += "The published figures are those of 5 chains x 10000 steps: not to be compared with these.\n";
   if (table.settings.seeds < 2) text += "One seed: there is no standard deviation and no p-value.\n";
   bool any = false;
   for (const auto& row : table.rows) any = any || disagrees(row);

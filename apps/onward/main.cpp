@@ -90,7 +90,8 @@ int run(int argc, char** argv) {
   CLI::App app("Gradient-based MCMC without the backward pass.", "onward");
   app.set_version_flag("--version", "onward " + std::string(onward::version));
   app.footer(
-      "First steps: `onward sample funnel`, then `onward summary onward-out`; `onward models` and\n"
+      "First steps: `onward sample eight-schools --out first`, then `onward summary first`; `onward models` "
+      "and\n"
       "`onward samplers` list what there is.\n"
       "Results go to stdout, progress and notes to stderr. `onward COMMAND --help` tells more.\n"
       "Exit codes: 0 done, 1 could not do it, 2 wrong usage, 130 interrupted (what was sampled is kept).");

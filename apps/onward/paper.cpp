@@ -95,7 +95,16 @@ void add_paper(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("paper", "the paper's experiments beside its published figures");
   command->add_option("EXPERIMENT", s->experiment, "funnel: Table 1, every sampler over a grid of step sizes")
       ->required();
-  command->add_option("--dims", f.dims, "numbers of x's")->delimiter(',')->capture_default_str();
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--dims",
+          [&f](const std::vector<std::string>& words) {
+            f.dims.clear();
+            for (const auto& word : words) f.dims.push_back(parse_count("--dims", word, 1));
+          },
+          "numbers of x's")
+      ->delimiter(',')
+      ->default_str("10,50,100");
   command->add_option("--samplers", f.samplers, "`onward samplers` lists them")
       ->delimiter(',')
       ->capture_default_str();

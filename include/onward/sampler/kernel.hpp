@@ -83,10 +83,10 @@ enum class BiasCorrection {
 };
 
 /// h: what the preconditioned kernels scale by. |curvature|, but at least κ·slope², since where the density
-/// is nearly linear along v the curvature says nothing of its width. A function of the place alone, the same
-/// forward and reverse, so the Metropolis ratio stays exact. Where the density is flat along v both are 0 and
-/// h is 1, a plain step of η: without it no chain would enter such a region or leave it, and nothing would
-/// tell. κ = 0 is the paper's kernel.
+/// is nearly linear along v the curvature says nothing of its width. A function of the place and v alone, the
+/// same forward and reverse, so the Metropolis ratio stays exact. Where the density is flat along v both are
+/// 0 and h is 1, a plain step of η: without it no chain would enter such a region or leave it, and nothing
+/// would tell. κ = 0 is the paper's kernel.
 template <class Real>
 Real curvature_scale(const BasicJet<Real>& jet, double floor, simd::mask_t<Real>& floored) {
   const Real curvature = simd::abs(jet.curvature);
