@@ -83,9 +83,8 @@ TEST_F(Stop, KilledOnTheSpot) {
 
 TEST_F(Stop, TimeLimit) {
   const Outcome outcome = onward(
-      "sample gaussian --dim 2 --warmup 10 --draws 100000000 --chains 2 --threads 2 --seed 1 --max-seconds 1 "
-      "--out run"
-      " --json");
+      "sample gaussian --dim 2 --warmup 10 --thin 100 --draws 10000000 --chains 2 --threads 2 --seed 1"
+      " --max-seconds 0.5 --out run --json");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("stopped at --max-seconds 0.5 after"));
   const auto result = nlohmann::json::parse(outcome.out);
