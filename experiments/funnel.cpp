@@ -20,6 +20,7 @@
 #include "onward/error.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "onward/target/lanes.hpp"
+#include "onward/util/suggest.hpp"
 #include "published.hpp"
 
 namespace onward::experiments {
@@ -28,6 +29,10 @@ namespace {
 using Batch = simd::Batch<double>;
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t register_lanes = simd::lanes_v<Batch>;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 /// Random numbers of a block of steps for the chains of a register, made once and read at every step size of
 /// the grid: a chain has the same random numbers at all step sizes, as it would from its seed.
@@ -104,17 +109,16 @@ class Register {
   using Target = LaneTarget<models::FunnelDensity>;
   using Look = std::function<void(const BasicState<Batch>&)>;
 
-  Register(const FunnelSettings& settings, std::size_t dim, const std::string& sampler,
-           std::uint32_t first_chain)
-      : settings_(settings),
-        dimension_(dim + 1),
+  Register(std::uint64_t seed, std::size_t dim, const std::string& sampler, std::uint32_t first_chain)
+      : dimension_(dim + 1),
         sampler_(sampler),
-        stream_(settings.seed, first_chain),
+        stream_(seed, first_chain),
         target_(dimension_, {}),
         workspace_(dimension_) {}
 
   /// One entry a step size, of as many chains as a register holds.
   std::vector<std::array<ChainSums, register_lanes>> run(const std::vector<double>& step_sizes,
+                                                         std::size_t total_steps,
                                                          const std::atomic<bool>& stop,
                                                          const Look& look = {}) {
     // A block that stays in the second-level cache together with the states of the grid.
@@ -125,9 +129,11 @@ class Register {
     std::vector<BasicState<Batch>> states(step_sizes.size(), start());
     std::vector<std::array<Batch, 3>> sums(step_sizes.size(), {Batch(0.0), Batch(0.0), Batch(0.0)});
 
-    for (std::size_t done = 0; done < settings_.steps && !stop; done += block_steps) {
-      const std::size_t steps = std::min(block_steps, settings_.steps - done);
+    for (std::size_t done = 0; done < total_steps && !stop; done += block_steps) {
+      const std::size_t steps = std::min(block_steps, total_steps - done);
+      const auto begin = Clock::now();
       block.fill(stream_, done + 1, steps);
+      random_seconds_ += seconds_since(begin);
       for (std::size_t i = 0; i < kernels.size(); ++i)
         std::visit([&](const auto& kernel) { advance(kernel, states[i], sums[i], block, steps, look); },
                    kernels[i]);
@@ -140,6 +146,8 @@ class Register {
                            simd::lane(sums[i][2], lane)};
     return result;
   }
+
+  double random_seconds() const { return random_seconds_; }  ///< spent on random numbers
 
  private:
   BasicState<Batch> start() {
@@ -164,7 +172,7 @@ class Register {
     }
   }
 
-  const FunnelSettings& settings_;
+  double random_seconds_ = 0;
   std::size_t dimension_;
   std::string sampler_;
   StreamBatch stream_;
@@ -193,8 +201,8 @@ MeanSd over_seeds(const std::vector<double>& values) {
 }
 
 /// KL between w's N(0, 3²) and the normal with mean and deviation of all draws of a seed's chains.
-double kl_of(const FunnelSettings& s, const ChainSums* chains) {
-  const auto n = static_cast<double>(s.chains * s.steps);
+double kl_of(const FunnelSettings& s, std::size_t steps, const ChainSums* chains) {
+  const auto n = static_cast<double>(s.chains * steps);
   double sum = 0, squares = 0;
   for (std::size_t c = 0; c < s.chains; ++c) {
     sum += chains[c].w;
@@ -205,23 +213,32 @@ double kl_of(const FunnelSettings& s, const ChainSums* chains) {
   return std::isfinite(kl) ? kl : std::numeric_limits<double>::infinity();
 }
 
-/// One unit of work: the chains of a register for one kernel and dimension.
-struct Piece {
+/// What a row of a table is made of. Tables share jobs: most kernels take as many steps at equal evaluations.
+struct Job {
   std::size_t dim;
   std::string sampler;
+  std::size_t steps;
+  bool operator==(const Job&) const = default;
+};
+
+/// One unit of work: the chains of a register for one job.
+struct Piece {
+  Job job;
   std::size_t first_chain;
   std::size_t lanes;
-  std::string key() const { return fmt::format("{}/{}/{}/{}", dim, sampler, first_chain, lanes); }
+  std::string key() const {
+    return fmt::format("{}/{}/{}/{}/{}", job.dim, job.sampler, job.steps, first_chain, lanes);
+  }
 };
 
 struct PieceResult {
   std::vector<ChainSums> sums;  // step sizes x lanes
-  double seconds = 0;
+  double seconds = 0, random_seconds = 0;
 };
 
 /// What a checkpoint belongs to: settings that change a number.
 std::string fingerprint(const FunnelSettings& s) {
-  return fmt::format("funnel 1: {} step sizes {} to {}, {} seeds, {} chains, {} steps, seed {}, lanes {}",
+  return fmt::format("funnel 2: {} step sizes {} to {}, {} seeds, {} chains, {} steps, seed {}, lanes {}",
                      s.step_sizes, s.min_step_size.value_or(0), s.max_step_size, s.seeds, s.chains, s.steps,
                      s.seed, register_lanes);
 }
@@ -244,8 +261,13 @@ class Checkpoint {
     while (std::getline(in, line)) {
       const auto json = nlohmann::json::parse(line, nullptr, false);
       if (json.is_discarded()) continue;
+      if (json.contains("seconds_per_step")) {
+        seconds_per_step_[json["key"]] = json["seconds_per_step"];
+        continue;
+      }
       PieceResult result;
       result.seconds = json["seconds"];
+      result.random_seconds = json["random_seconds"];
       for (const auto& row : json["sums"]) result.sums.push_back({row[0], row[1], row[2]});
       done_[json["key"]] = std::move(result);
     }
@@ -262,17 +284,33 @@ class Checkpoint {
   }
 
   void add(const Piece& piece, const PieceResult& result) {
-    if (path_.empty()) return;
     auto sums = nlohmann::json::array();
     for (const auto& s : result.sums) sums.push_back({s.w, s.w_squared, s.acceptance});
-    const nlohmann::json json{{"key", piece.key()}, {"seconds", result.seconds}, {"sums", sums}};
+    write({{"key", piece.key()},
+           {"seconds", result.seconds},
+           {"random_seconds", result.random_seconds},
+           {"sums", sums}});
+  }
+
+  /// The price of a step as it was measured the first time, so that a run that goes on has the same lengths.
+  double seconds_per_step(const std::string& key, const std::function<double()>& measure) {
+    const auto known = seconds_per_step_.find(key);
+    if (known != seconds_per_step_.end()) return known->second;
+    const double seconds = seconds_per_step_[key] = measure();
+    write({{"key", key}, {"seconds_per_step", seconds}});
+    return seconds;
+  }
+
+ private:
+  void write(const nlohmann::json& json) {
+    if (path_.empty()) return;
     // The newline first: if the last line was cut short, this one still stands alone.
     out_ << '\n' << json.dump() << std::flush;
     if (!out_) throw Error(fmt::format("cannot write the checkpoint {}: is the disk full?", path_));
   }
 
- private:
   std::string path_;
+  std::map<std::string, double> seconds_per_step_;
   std::map<std::string, PieceResult> done_;
   std::ofstream out_;
 };
@@ -300,30 +338,98 @@ void over_threads(std::size_t threads, std::size_t count, std::atomic<bool>& sto
   if (problem) std::rethrow_exception(problem);
 }
 
-/// ESS of w and mean ESS of the x's of one seed's chains at one step size: its chains are run again and kept.
-std::pair<double, double> ess_of(const FunnelSettings& s, std::size_t dim, const std::string& sampler,
-                                 double step_size, std::size_t seed, const std::atomic<bool>& stop) {
-  std::vector<Chains> draws(dim + 1, Chains(s.chains));
+/// What is learnt of one seed's chains at the chosen step size, which are run again and kept.
+struct SeedDraws {
+  double ess_w = 0, ess_x = 0;  // that of the x's is their mean
+  std::vector<std::pair<double, double>> points;
+};
+
+SeedDraws draws_of(const FunnelSettings& s, const Job& job, double step_size, std::size_t seed,
+                   const std::atomic<bool>& stop) {
+  std::vector<Chains> draws(job.dim + 1, Chains(s.chains));
   for (std::size_t begin = 0; begin < s.chains; begin += register_lanes) {
     const std::size_t lanes = std::min(register_lanes, s.chains - begin);
-    Register chains(s, dim, sampler, static_cast<std::uint32_t>(seed * s.chains + begin));
-    chains.run({step_size}, stop, [&](const BasicState<Batch>& state) {
-      for (std::size_t i = 0; i <= dim; ++i)
+    Register chains(s.seed, job.dim, job.sampler, static_cast<std::uint32_t>(seed * s.chains + begin));
+    chains.run({step_size}, job.steps, stop, [&](const BasicState<Batch>& state) {
+      for (std::size_t i = 0; i <= job.dim; ++i)
         for (std::size_t lane = 0; lane < lanes; ++lane)
           draws[i][begin + lane].push_back(simd::lane(state.position[i], lane));
     });
   }
-  if (stop) return {0, 0};
-  double x = 0;
-  for (std::size_t i = 1; i <= dim; ++i) x += ess_bulk(draws[i]) / static_cast<double>(dim);
-  return {ess_bulk(draws[0]), x};
+  SeedDraws result;
+  if (stop) return result;
+  result.ess_w = ess_bulk(draws[0]);
+  for (std::size_t i = 1; i <= job.dim; ++i)
+    result.ess_x += ess_bulk(draws[i]) / static_cast<double>(job.dim);
+  if (seed == 0) {
+    constexpr std::size_t wanted = 2000;  // more would hide the contours
+    const std::size_t every = std::max<std::size_t>(1, s.chains * job.steps / wanted);
+    for (std::size_t c = 0; c < s.chains; ++c)
+      for (std::size_t k = 0; k < job.steps; k += every)
+        result.points.emplace_back(draws[1][c][k], draws[0][c][k]);
+  }
+  return result;
 }
 
 std::uint64_t evaluations_per_step(const std::string& sampler) {
   return sampler == "rwm" || sampler == "mala" ? 1 : 2;
 }
 
+/// Seconds of one step of a register of chains that runs by itself, random numbers included.
+double measured_seconds_per_step(const FunnelSettings& s, std::size_t dim, const std::string& sampler) {
+  constexpr std::size_t steps = 500;
+  const std::atomic<bool> stop{false};
+  double least = std::numeric_limits<double>::infinity();
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    Register chains(s.seed, dim, sampler, 0);
+    const auto begin = Clock::now();
+    chains.run({0.2}, steps, stop);
+    least = std::min(least, seconds_since(begin) / steps);
+  }
+  return least;
+}
+
+/// How many steps a kernel takes within a budget.
+std::size_t steps_within(const FunnelSettings& s, Budget budget, std::size_t dim, const std::string& sampler,
+                         Checkpoint& checkpoint) {
+  switch (budget) {
+    case Budget::evaluations:
+      return 2 * s.steps / evaluations_per_step(sampler);
+    case Budget::time: {
+      const auto price = [&](const std::string& name) {
+        return checkpoint.seconds_per_step(fmt::format("{}/{}", dim, name),
+                                           [&] { return measured_seconds_per_step(s, dim, name); });
+      };
+      const double ratio = price(s.samplers.back()) / price(sampler);
+      return std::max<std::size_t>(4, static_cast<std::size_t>(static_cast<double>(s.steps) * ratio));
+    }
+    case Budget::steps:
+      break;
+  }
+  return s.steps;
+}
+
 }  // namespace
+
+std::string_view to_string(Budget budget) {
+  switch (budget) {
+    case Budget::evaluations:
+      return "evaluations";
+    case Budget::time:
+      return "time";
+    case Budget::steps:
+      break;
+  }
+  return "steps";
+}
+
+Budget budget_from_string(std::string_view name) {
+  for (auto budget : {Budget::evaluations, Budget::time})
+    if (name == to_string(budget)) return budget;
+  const std::vector<std::string> names{"evaluations", "time"};
+  throw UsageError(fmt::format("--equal '{}' is not known.{} It is evaluations, time, both or none", name,
+                               suggestion(name, names)));
+}
 
 void validate(const FunnelSettings& s) {
   const auto positive = [](const char* what, std::size_t value) {
@@ -332,11 +438,17 @@ void validate(const FunnelSettings& s) {
   if (s.dims.empty()) throw UsageError("--dims is empty: give numbers of x's, as in --dims 10,50,100");
   for (std::size_t dim : s.dims) {
     positive("--dims", dim);
+    if (std::ranges::count(s.dims, dim) > 1)
+      throw UsageError(fmt::format("--dims has {} twice: name each once", dim));
     if (dim > 10'000)
       throw UsageError(fmt::format("--dims {} is too large: at most 10000 x's fit this experiment", dim));
   }
   if (s.samplers.empty()) throw UsageError("--samplers is empty: give names, as in --samplers rwm,mala");
-  for (const auto& sampler : s.samplers) find_sampler(sampler);
+  for (const auto& sampler : s.samplers) {
+    find_sampler(sampler);
+    if (std::ranges::count(s.samplers, sampler) > 1)
+      throw UsageError(fmt::format("--samplers has {} twice: name each once", sampler));
+  }
   if (s.step_sizes == 0) throw UsageError("the grid is empty: --step-sizes 0; give 1 or more");
   positive("--seeds", s.seeds);
   positive("--chains", s.chains);
@@ -355,126 +467,197 @@ void validate(const FunnelSettings& s) {
         fmt::format("--lanes {} is too many: a register of this machine holds {}", s.lanes, register_lanes));
 }
 
+namespace {
+
+/// The whole experiment at work: finished pieces, rows made of them, and who is told how far it is.
+class Experiment {
+ public:
+  Experiment(const FunnelSettings& settings, const FunnelProgress& progress, const std::atomic<bool>* stop)
+      : s_(settings), progress_(progress), stop_(stop), checkpoint_(settings) {}
+
+  std::optional<FunnelTable> run() {
+    const auto begin = Clock::now();
+    FunnelTable table{s_, {}, {}, 0};
+    std::vector<Budget> budgets{Budget::steps};
+    budgets.insert(budgets.end(), s_.equal.begin(), s_.equal.end());
+    for (Budget budget : budgets)
+      for (std::size_t dim : s_.dims)
+        for (const auto& sampler : s_.samplers)
+          add({dim, sampler, steps_within(s_, budget, dim, sampler, checkpoint_)});
+    total_ = jobs_.size() * (registers() + s_.seeds);
+    if (!run_pieces()) return std::nullopt;
+    for (const Job& job : jobs_) rows_.push_back(row_of(job));
+    if (!look_at_draws()) return std::nullopt;
+
+    for (Budget budget : budgets) {
+      std::vector<FunnelRow> rows;
+      for (std::size_t dim : s_.dims)
+        for (const auto& sampler : s_.samplers)
+          rows.push_back(rows_[find({dim, sampler, steps_within(s_, budget, dim, sampler, checkpoint_)})]);
+      if (s_.seeds > 1) compare_with_mala(rows);
+      if (budget == Budget::steps) {
+        compare_with_published(rows);
+        table.rows = std::move(rows);
+      } else {
+        table.equal.push_back({budget, std::move(rows)});
+      }
+    }
+    table.seconds = seconds_since(begin);
+    return table;
+  }
+
+ private:
+  std::size_t chains() const { return s_.seeds * s_.chains; }
+  std::size_t lanes() const { return s_.lanes == 0 ? register_lanes : s_.lanes; }
+  std::size_t registers() const { return (chains() + lanes() - 1) / lanes(); }
+  std::size_t find(const Job& job) const {
+    return static_cast<std::size_t>(std::find(jobs_.begin(), jobs_.end(), job) - jobs_.begin());
+  }
+  void add(const Job& job) {
+    if (find(job) == jobs_.size()) jobs_.push_back(job);
+  }
+
+  void tell() {
+    ++done_;
+    if (progress_) progress_(done_, total_);
+    if (stop_ && *stop_) ended_ = true;
+  }
+
+  bool run_pieces() {
+    std::vector<Job> longest_first = jobs_;  // so that threads end together
+    std::stable_sort(longest_first.begin(), longest_first.end(),
+                     [](const Job& a, const Job& b) { return a.dim * a.steps > b.dim * b.steps; });
+    for (const Job& job : longest_first)
+      for (std::size_t first = 0; first < chains(); first += lanes())
+        pieces_.push_back({job, first, std::min(lanes(), chains() - first)});
+    results_.resize(pieces_.size());
+    over_threads(s_.threads, pieces_.size(), ended_, [&](std::size_t i) {
+      const Piece& piece = pieces_[i];
+      if (const PieceResult* known = checkpoint_.find(piece)) {
+        results_[i] = *known;
+      } else {
+        const auto start = Clock::now();
+        Register chains_of_piece(s_.seed, piece.job.dim, piece.job.sampler,
+                                 static_cast<std::uint32_t>(piece.first_chain));
+        const auto sums = chains_of_piece.run(grid(s_, piece.job.dim), piece.job.steps, ended_);
+        if (ended_) return;
+        for (const auto& row : sums)
+          results_[i].sums.insert(results_[i].sums.end(), row.begin(),
+                                  row.begin() + static_cast<std::ptrdiff_t>(piece.lanes));
+        results_[i].seconds = seconds_since(start);
+        results_[i].random_seconds = chains_of_piece.random_seconds();
+        const std::lock_guard lock(mutex_);
+        checkpoint_.add(piece, results_[i]);
+      }
+      const std::lock_guard lock(mutex_);
+      tell();
+    });
+    return !ended_;
+  }
+
+  FunnelRow row_of(const Job& job) const {
+    FunnelRow row;
+    row.dim = job.dim;
+    row.sampler = job.sampler;
+    row.steps = job.steps;
+    row.evaluations = evaluations_per_step(job.sampler) * job.steps;
+    const auto step_sizes = grid(s_, job.dim);
+    std::vector<std::vector<ChainSums>> sums(step_sizes.size(), std::vector<ChainSums>(chains()));
+    double seconds = 0, random_seconds = 0;
+    for (std::size_t p = 0; p < pieces_.size(); ++p) {
+      const Piece& piece = pieces_[p];
+      if (piece.job != job) continue;
+      seconds += results_[p].seconds;
+      random_seconds += results_[p].random_seconds;
+      for (std::size_t i = 0; i < step_sizes.size(); ++i)
+        for (std::size_t lane = 0; lane < piece.lanes; ++lane)
+          sums[i][piece.first_chain + lane] = results_[p].sums[i * piece.lanes + lane];
+    }
+    row.steps_per_second = static_cast<double>(step_sizes.size() * chains() * job.steps) / seconds;
+    row.random_share = random_seconds / seconds;
+    row.best = 0;
+    for (std::size_t i = 0; i < step_sizes.size(); ++i) {
+      FunnelCell cell{step_sizes[i], {}, {}, 0};
+      for (std::size_t seed = 0; seed < s_.seeds; ++seed)
+        cell.kl.push_back(kl_of(s_, job.steps, &sums[i][seed * s_.chains]));
+      for (const auto& chain : sums[i])
+        cell.acceptance += chain.acceptance / static_cast<double>(chains() * job.steps);
+      cell.kl_over_seeds = over_seeds(cell.kl);
+      row.cells.push_back(std::move(cell));
+      if (row.cells[i].kl_over_seeds.mean < row.cells[row.best].kl_over_seeds.mean) row.best = i;
+    }
+    return row;
+  }
+
+  /// ESS and some draws for the chosen step sizes, a seed at a time.
+  bool look_at_draws() {
+    std::vector<SeedDraws> seen(rows_.size() * s_.seeds);
+    over_threads(s_.threads, seen.size(), ended_, [&](std::size_t i) {
+      const FunnelRow& row = rows_[i / s_.seeds];
+      seen[i] = draws_of(s_, jobs_[i / s_.seeds], row.cells[row.best].step_size, i % s_.seeds, ended_);
+      const std::lock_guard lock(mutex_);
+      tell();
+    });
+    if (ended_) return false;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      std::vector<double> w, x;
+      for (std::size_t seed = 0; seed < s_.seeds; ++seed) {
+        w.push_back(seen[r * s_.seeds + seed].ess_w);
+        x.push_back(seen[r * s_.seeds + seed].ess_x);
+      }
+      rows_[r].ess_w = over_seeds(w);
+      rows_[r].ess_x = over_seeds(x);
+      rows_[r].points = std::move(seen[r * s_.seeds].points);
+    }
+    return true;
+  }
+
+  void compare_with_mala(std::vector<FunnelRow>& rows) const {
+    const auto n = static_cast<double>(s_.seeds);
+    for (auto& row : rows)
+      for (const auto& other : rows)
+        if (other.dim == row.dim && other.sampler == "mala" && row.sampler != "mala") {
+          const MeanSd ours = row.cells[row.best].kl_over_seeds, mala = other.cells[other.best].kl_over_seeds;
+          row.p_value = welch_t_test(ours.mean, ours.sd, n, mala.mean, mala.sd, n).p;
+        }
+  }
+
+  /// The published figures are KL(p‖q) over 10 seeds; other lengths have other KLs.
+  void compare_with_published(std::vector<FunnelRow>& rows) const {
+    const FunnelSettings paper;
+    const bool comparable =
+        s_.seeds > 1 && !s_.reverse_kl && s_.steps == paper.steps && s_.chains == paper.chains;
+    for (auto& row : rows) {
+      row.published = published_funnel(row.dim, row.sampler);
+      const MeanSd ours = row.cells[row.best].kl_over_seeds;
+      if (row.published && comparable)
+        row.published_p = welch_t_test(ours.mean, ours.sd, static_cast<double>(s_.seeds),
+                                       row.published->kl.mean, row.published->kl.sd, 10)
+                              .p;
+    }
+  }
+
+  const FunnelSettings& s_;
+  const FunnelProgress& progress_;
+  const std::atomic<bool>* stop_;
+  Checkpoint checkpoint_;
+  std::vector<Job> jobs_;
+  std::vector<FunnelRow> rows_;  // one a job
+  std::vector<Piece> pieces_;
+  std::vector<PieceResult> results_;
+  std::size_t done_ = 0, total_ = 0;
+  std::atomic<bool> ended_{false};
+  std::mutex mutex_;
+};
+
+}  // namespace
+
 std::optional<FunnelTable> funnel_table(const FunnelSettings& settings, const FunnelProgress& progress,
                                         const std::atomic<bool>* stop) {
   validate(settings);
-  const auto begin = Clock::now();
-  FunnelTable table{settings, {}, 0};
-  FunnelSettings& s = table.settings;
+  FunnelSettings s = settings;
   if (s.threads == 0) s.threads = std::max<std::size_t>(1, std::thread::hardware_concurrency());
-  const std::size_t lanes = s.lanes == 0 ? register_lanes : s.lanes;
-  const std::size_t chains = s.seeds * s.chains;
-
-  std::vector<Piece> pieces;
-  std::vector<std::size_t> dims = s.dims;
-  std::sort(dims.rbegin(), dims.rend());  // the long ones first, so that threads end together
-  for (std::size_t dim : dims)
-    for (const auto& sampler : s.samplers)
-      for (std::size_t first = 0; first < chains; first += lanes)
-        pieces.push_back({dim, sampler, first, std::min(lanes, chains - first)});
-  std::vector<PieceResult> results(pieces.size());
-
-  const std::size_t total = pieces.size() + s.dims.size() * s.samplers.size() * s.seeds;
-  std::size_t done = 0;
-  std::atomic<bool> ended{false};
-  std::mutex mutex;
-  Checkpoint checkpoint(s);
-  const auto tell = [&] {
-    ++done;
-    if (progress) progress(done, total);
-    if (stop && *stop) ended = true;
-  };
-
-  over_threads(s.threads, pieces.size(), ended, [&](std::size_t i) {
-    const Piece& piece = pieces[i];
-    if (const PieceResult* known = checkpoint.find(piece)) {
-      results[i] = *known;
-    } else {
-      const auto start = Clock::now();
-      Register chains_of_piece(s, piece.dim, piece.sampler, static_cast<std::uint32_t>(piece.first_chain));
-      const auto sums = chains_of_piece.run(grid(s, piece.dim), ended);
-      if (ended) return;
-      for (const auto& row : sums)
-        results[i].sums.insert(results[i].sums.end(), row.begin(),
-                               row.begin() + static_cast<std::ptrdiff_t>(piece.lanes));
-      results[i].seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      const std::lock_guard lock(mutex);
-      checkpoint.add(piece, results[i]);
-    }
-    const std::lock_guard lock(mutex);
-    tell();
-  });
-  if (ended) return std::nullopt;
-
-  for (std::size_t dim : s.dims)
-    for (const auto& sampler : s.samplers) {
-      FunnelRow row;
-      row.dim = dim;
-      row.sampler = sampler;
-      row.evaluations = evaluations_per_step(sampler) * s.steps;
-      row.published = published_funnel(dim, sampler);
-      const auto step_sizes = grid(s, dim);
-      std::vector<std::vector<ChainSums>> sums(step_sizes.size(), std::vector<ChainSums>(chains));
-      double seconds = 0;
-      for (std::size_t p = 0; p < pieces.size(); ++p) {
-        const Piece& piece = pieces[p];
-        if (piece.dim != dim || piece.sampler != sampler) continue;
-        seconds += results[p].seconds;
-        for (std::size_t i = 0; i < step_sizes.size(); ++i)
-          for (std::size_t lane = 0; lane < piece.lanes; ++lane)
-            sums[i][piece.first_chain + lane] = results[p].sums[i * piece.lanes + lane];
-      }
-      row.steps_per_second = static_cast<double>(step_sizes.size() * chains * s.steps) / seconds;
-      row.best = 0;
-      for (std::size_t i = 0; i < step_sizes.size(); ++i) {
-        FunnelCell cell{step_sizes[i], {}, {}, 0};
-        for (std::size_t seed = 0; seed < s.seeds; ++seed)
-          cell.kl.push_back(kl_of(s, &sums[i][seed * s.chains]));
-        for (const auto& chain : sums[i])
-          cell.acceptance += chain.acceptance / static_cast<double>(chains * s.steps);
-        cell.kl_over_seeds = over_seeds(cell.kl);
-        row.cells.push_back(std::move(cell));
-        if (row.cells[i].kl_over_seeds.mean < row.cells[row.best].kl_over_seeds.mean) row.best = i;
-      }
-      table.rows.push_back(std::move(row));
-    }
-
-  // ESS for the chosen step sizes, a seed at a time.
-  std::vector<std::pair<double, double>> ess(table.rows.size() * s.seeds);
-  over_threads(s.threads, ess.size(), ended, [&](std::size_t i) {
-    const FunnelRow& row = table.rows[i / s.seeds];
-    ess[i] = ess_of(s, row.dim, row.sampler, row.cells[row.best].step_size, i % s.seeds, ended);
-    const std::lock_guard lock(mutex);
-    tell();
-  });
-  if (ended) return std::nullopt;
-
-  for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    FunnelRow& row = table.rows[r];
-    std::vector<double> w, x;
-    for (std::size_t seed = 0; seed < s.seeds; ++seed) {
-      w.push_back(ess[r * s.seeds + seed].first);
-      x.push_back(ess[r * s.seeds + seed].second);
-    }
-    row.ess_w = over_seeds(w);
-    row.ess_x = over_seeds(x);
-    const auto n = static_cast<double>(s.seeds);
-    const MeanSd ours = row.cells[row.best].kl_over_seeds;
-    if (s.seeds < 2) continue;
-    if (row.sampler != "mala")
-      for (const auto& other : table.rows)
-        if (other.dim == row.dim && other.sampler == "mala") {
-          const MeanSd mala = other.cells[other.best].kl_over_seeds;
-          row.p_value = welch_t_test(ours.mean, ours.sd, n, mala.mean, mala.sd, n).p;
-        }
-    // The published figures are KL(p‖q) over 10 seeds; other lengths have other KLs.
-    const FunnelSettings paper;
-    if (row.published && !s.reverse_kl && s.steps == paper.steps && s.chains == paper.chains)
-      row.published_p =
-          welch_t_test(ours.mean, ours.sd, n, row.published->kl.mean, row.published->kl.sd, 10).p;
-  }
-  table.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  return table;
+  return Experiment(s, progress, stop).run();
 }
 
 }  // namespace onward::experiments

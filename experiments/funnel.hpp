@@ -1,6 +1,7 @@
 #pragma once
 // The paper's Table 1: Neal's funnel, every kernel over a grid of step sizes, judged by how well the draws of
-// w fit its N(0, 3²). One function from settings to a table; the program prints it.
+// w fit its N(0, 3²). One function from settings to a table; the program prints it. Beside the paper's table,
+// where every kernel takes as many steps, stand two in which every kernel costs as much.
 
 #include <atomic>
 #include <cstddef>
@@ -8,9 +9,20 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace onward::experiments {
+
+/// What every kernel gets the same of.
+enum class Budget {
+  steps,        ///< the paper's table
+  evaluations,  ///< values, jets or gradients: as many as two-jet kernels need for the paper's steps
+  time          ///< seconds: as many as the last of the samplers needs for the paper's steps, measured
+};
+std::string_view to_string(Budget budget);
+Budget budget_from_string(std::string_view name);  ///< throws UsageError
 
 /// The paper's numbers; each can be changed. No burn-in, no bias correction, no curvature floor, starts N(0,
 /// 0.1²).
@@ -24,6 +36,7 @@ struct FunnelSettings {
   std::size_t chains = 5;  ///< in each of them
   std::size_t steps = 10'000;
   bool reverse_kl = false;  ///< KL(q‖p) of the paper's text instead of KL(p‖q), which its table has
+  std::vector<Budget> equal{Budget::evaluations, Budget::time};  ///< tables beside that of equal steps
   std::uint64_t seed = 1;
   std::size_t threads = 0;  ///< 0: all cores; the table does not depend on it
   std::size_t lanes =
@@ -57,19 +70,29 @@ struct PublishedFunnelRow {
 struct FunnelRow {
   std::size_t dim;
   std::string sampler;
+  std::size_t steps;              ///< of each chain
   std::vector<FunnelCell> cells;  ///< the whole grid
   std::size_t best;               ///< which of them
   MeanSd ess_w, ess_x;            ///< bulk ESS over a seed's chains; that of the x's is their mean
   std::optional<double> p_value;  ///< Welch's test against mala's KLs; none for mala itself or with one seed
   double steps_per_second;        ///< of one core
+  double random_share;            ///< of the time, spent on normals and uniforms (made once for the grid)
   std::uint64_t evaluations;      ///< a chain's jets or gradients at one step size
   std::optional<PublishedFunnelRow> published;
-  std::optional<double> published_p;  ///< Welch's test of our KL against the published one
+  std::optional<double> published_p;              ///< Welch's test of our KL against the published one
+  std::vector<std::pair<double, double>> points;  ///< (x1, w) of the first seed's chains, some of them
+};
+
+/// The same kernels at an equal price.
+struct FunnelAtEqual {
+  Budget budget;
+  std::vector<FunnelRow> rows;
 };
 
 struct FunnelTable {
   FunnelSettings settings;
-  std::vector<FunnelRow> rows;
+  std::vector<FunnelRow> rows;       ///< the paper's: equal steps
+  std::vector<FunnelAtEqual> equal;  ///< in the order of the settings
   double seconds = 0;
 };
 

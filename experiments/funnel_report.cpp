@@ -24,35 +24,63 @@ bool comparable(const FunnelSettings& s) {
 
 bool disagrees(const FunnelRow& row) { return row.published_p && *row.published_p < disagreement; }
 
-/// The columns that every form of the table shows, as words.
-std::vector<std::string> words(const FunnelRow& row) {
-  const FunnelCell& best = row.cells[row.best];
-  return {std::to_string(row.dim),
-          row.sampler,
-          with_sd(best.kl_over_seeds, 3),
-          row.published ? with_sd(row.published->kl, 3) + (disagrees(row) ? " *" : "") : "-",
-          with_sd(row.ess_w, 1),
-          row.published ? with_sd(row.published->ess_w, 1) : "-",
-          with_sd(row.ess_x, 1),
-          row.published ? with_sd(row.published->ess_x, 1) : "-",
-          fmt::format("{:.3g}", best.step_size),
-          fmt::format("{:.2f}", best.acceptance),
-          optional_number(row.p_value),
-          row.published ? optional_number(row.published->p_value) : "-",
-          fmt::format("{:.2g}", row.steps_per_second)};
+/// A table as words: headings and lines.
+struct Words {
+  std::vector<std::string> headings;
+  std::vector<std::vector<std::string>> lines;
+};
+
+/// The paper's table with its published figures.
+Words paper_words(const FunnelTable& table) {
+  Words words{{"D", "sampler", "KL", "published KL", "ESS w", "published ESS w", "ESS x", "published ESS x",
+               "step size", "acceptance", "p vs mala", "published p", "steps/s", "random"},
+              {}};
+  for (const auto& row : table.rows) {
+    const FunnelCell& best = row.cells[row.best];
+    words.lines.push_back(
+        {std::to_string(row.dim), row.sampler, with_sd(best.kl_over_seeds, 3),
+         row.published ? with_sd(row.published->kl, 3) + (disagrees(row) ? " *" : "") : "-",
+         with_sd(row.ess_w, 1), row.published ? with_sd(row.published->ess_w, 1) : "-", with_sd(row.ess_x, 1),
+         row.published ? with_sd(row.published->ess_x, 1) : "-", fmt::format("{:.3g}", best.step_size),
+         fmt::format("{:.2f}", best.acceptance), optional_number(row.p_value),
+         row.published ? optional_number(row.published->p_value) : "-",
+         fmt::format("{:.1f}M", row.steps_per_second / 1e6), fmt::format("{:.0f}%", 100 * row.random_share)});
+  }
+  return words;
 }
 
-const std::vector<std::string> headings{"D",         "sampler",         "KL",        "published KL",
-                                        "ESS w",     "published ESS w", "ESS x",     "published ESS x",
-                                        "step size", "acceptance",      "p vs mala", "published p",
-                                        "steps/s"};
+/// A table at an equal price: what differs is the number of steps.
+Words equal_words(const FunnelAtEqual& table) {
+  Words words{{"D", "sampler", "steps", "evaluations", "KL", "ESS w", "ESS x", "step size", "acceptance",
+               "p vs mala"},
+              {}};
+  for (const auto& row : table.rows) {
+    const FunnelCell& best = row.cells[row.best];
+    words.lines.push_back({std::to_string(row.dim), row.sampler, std::to_string(row.steps),
+                           std::to_string(row.evaluations), with_sd(best.kl_over_seeds, 3),
+                           with_sd(row.ess_w, 1), with_sd(row.ess_x, 1),
+                           fmt::format("{:.3g}", best.step_size), fmt::format("{:.2f}", best.acceptance),
+                           optional_number(row.p_value)});
+  }
+  return words;
+}
+
+std::string title(const FunnelTable& table, Budget budget) {
+  if (budget == Budget::evaluations)
+    return fmt::format("At equal evaluations: {} values, jets or gradients a chain.",
+                       2 * table.settings.steps);
+  return fmt::format(
+      "At equal time: as long as {} takes for {} steps, from each sampler's speed measured here.",
+      table.settings.samplers.back(), table.settings.steps);
+}
 
 std::string notes(const FunnelTable& table) {
   std::string text = fmt::format(
-      "KL({}) of w; ± is the standard deviation over {} seeds of {} chains x {} steps; best of {} step sizes "
-      "by mean KL.\n",
-      table.settings.reverse_kl ? "q||p" : "p||q", table.settings.seeds, table.settings.chains,
-      table.settings.steps, table.settings.step_sizes);
+      "KL({}) of w; {} seed{} of {} chains x {} steps, ± their standard deviation; best of {} step sizes by "
+      "mean KL.\nsteps/s: of one core, the whole grid together; random: share of the time spent on random "
+      "numbers.\n",
+      table.settings.reverse_kl ? "q||p" : "p||q", table.settings.seeds, table.settings.seeds == 1 ? "" : "s",
+      table.settings.chains, table.settings.steps, table.settings.step_sizes);
   if (!comparable(table.settings))
     text += "The published figures are those of 5 chains x 10000 steps: not to be compared with these.\n";
   if (table.settings.seeds < 2) text += "One seed: there is no standard deviation and no p-value.\n";
@@ -71,12 +99,10 @@ std::size_t width_of(const std::string& text) {
   return count;
 }
 
-}  // namespace
-
-std::string funnel_text(const FunnelTable& table) {
-  std::vector<std::vector<std::string>> lines{headings};
-  for (const auto& row : table.rows) lines.push_back(words(row));
-  std::vector<std::size_t> width(headings.size());
+std::string text_of(const Words& words) {
+  std::vector<std::vector<std::string>> lines{words.headings};
+  lines.insert(lines.end(), words.lines.begin(), words.lines.end());
+  std::vector<std::size_t> width(words.headings.size());
   for (const auto& line : lines)
     for (std::size_t c = 0; c < line.size(); ++c) width[c] = std::max(width[c], width_of(line[c]));
   std::string text;
@@ -87,90 +113,121 @@ std::string funnel_text(const FunnelTable& table) {
       text += c + 1 < line.size() ? "  " : "\n";
     }
   }
-  return text + "\n" + notes(table);
+  return text;
 }
 
-std::string funnel_markdown(const FunnelTable& table) {
-  std::string text = fmt::format("| {} |\n|", fmt::join(headings, " | "));
-  for (std::size_t c = 0; c < headings.size(); ++c) text += "---|";
+std::string markdown_of(const Words& words) {
+  std::string text = fmt::format("| {} |\n|", fmt::join(words.headings, " | "));
+  for (std::size_t c = 0; c < words.headings.size(); ++c) text += "---|";
   text += "\n";
-  for (const auto& row : table.rows) text += fmt::format("| {} |\n", fmt::join(words(row), " | "));
-  return text + "\n" + notes(table);
+  for (const auto& line : words.lines) text += fmt::format("| {} |\n", fmt::join(line, " | "));
+  return text;
 }
+
+/// All tables, each with `form` and its title above it.
+std::string all_tables(const FunnelTable& table, std::string (*form)(const Words&)) {
+  std::string text = form(paper_words(table)) + "\n" + notes(table);
+  for (const auto& equal : table.equal)
+    text += fmt::format("\n{}\n\n{}", title(table, equal.budget), form(equal_words(equal)));
+  return text;
+}
+
+/// Calls `visit` with the name of the budget and each row, the paper's first.
+template <class Visit>
+void for_each_row(const FunnelTable& table, const Visit& visit) {
+  for (const auto& row : table.rows) visit(to_string(Budget::steps), row);
+  for (const auto& equal : table.equal)
+    for (const auto& row : equal.rows) visit(to_string(equal.budget), row);
+}
+
+nlohmann::ordered_json row_json(const FunnelRow& row) {
+  using nlohmann::ordered_json;
+  const auto or_null = [](const std::optional<double>& x) {
+    return x ? ordered_json(*x) : ordered_json(nullptr);
+  };
+  const FunnelCell& best = row.cells[row.best];
+  auto curve = ordered_json::array();
+  for (const auto& cell : row.cells)
+    curve.push_back({{"step_size", cell.step_size},
+                     {"kl_mean", cell.kl_over_seeds.mean},
+                     {"kl_sd", cell.kl_over_seeds.sd},
+                     {"acceptance", cell.acceptance}});
+  ordered_json published(nullptr);
+  if (row.published)
+    published = {{"kl_mean", row.published->kl.mean},
+                 {"kl_sd", row.published->kl.sd},
+                 {"ess_w_mean", row.published->ess_w.mean},
+                 {"ess_w_sd", row.published->ess_w.sd},
+                 {"ess_x_mean", row.published->ess_x.mean},
+                 {"ess_x_sd", row.published->ess_x.sd},
+                 {"p_value_vs_mala", or_null(row.published->p_value)}};
+  return {{"dim", row.dim},
+          {"sampler", row.sampler},
+          {"steps", row.steps},
+          {"kl_mean", best.kl_over_seeds.mean},
+          {"kl_sd", best.kl_over_seeds.sd},
+          {"kl", best.kl},
+          {"ess_w_mean", row.ess_w.mean},
+          {"ess_w_sd", row.ess_w.sd},
+          {"ess_x_mean", row.ess_x.mean},
+          {"ess_x_sd", row.ess_x.sd},
+          {"step_size", best.step_size},
+          {"acceptance", best.acceptance},
+          {"p_value_vs_mala", or_null(row.p_value)},
+          {"steps_per_second", row.steps_per_second},
+          {"random_share", row.random_share},
+          {"evaluations_per_chain", row.evaluations},
+          {"p_value_vs_published", or_null(row.published_p)},
+          {"disagrees", disagrees(row)},
+          {"published", published},
+          {"curve", curve}};
+}
+
+}  // namespace
+
+std::string funnel_text(const FunnelTable& table) { return all_tables(table, text_of); }
+std::string funnel_markdown(const FunnelTable& table) { return all_tables(table, markdown_of); }
 
 std::string funnel_csv(const FunnelTable& table) {
   std::string text =
-      "dim,sampler,kl_mean,kl_sd,ess_w_mean,ess_w_sd,ess_x_mean,ess_x_sd,step_size,acceptance,p_value_vs_"
-      "mala,"
-      "steps_per_second,evaluations_per_chain,published_kl_mean,published_kl_sd,p_value_vs_published\n";
+      "equal,dim,sampler,steps,kl_mean,kl_sd,ess_w_mean,ess_w_sd,ess_x_mean,ess_x_sd,step_size,acceptance,"
+      "p_value_vs_mala,steps_per_second,random_share,evaluations_per_chain,published_kl_mean,published_kl_sd,"
+      "p_value_vs_published\n";
   const auto number = [](const std::optional<double>& x) {
     return x && !std::isnan(*x) ? fmt::format("{}", *x) : std::string();
   };
-  for (const auto& row : table.rows) {
+  for_each_row(table, [&](std::string_view budget, const FunnelRow& row) {
     const FunnelCell& best = row.cells[row.best];
     std::optional<double> published_mean, published_sd;
     if (row.published) {
       published_mean = row.published->kl.mean;
       published_sd = row.published->kl.sd;
     }
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.dim, row.sampler,
-                        best.kl_over_seeds.mean, number(best.kl_over_seeds.sd), row.ess_w.mean,
-                        number(row.ess_w.sd), row.ess_x.mean, number(row.ess_x.sd), best.step_size,
-                        best.acceptance, number(row.p_value), row.steps_per_second, row.evaluations,
-                        number(published_mean), number(published_sd), number(row.published_p));
-  }
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", budget, row.dim,
+                        row.sampler, row.steps, best.kl_over_seeds.mean, number(best.kl_over_seeds.sd),
+                        row.ess_w.mean, number(row.ess_w.sd), row.ess_x.mean, number(row.ess_x.sd),
+                        best.step_size, best.acceptance, number(row.p_value), row.steps_per_second,
+                        row.random_share, row.evaluations, number(published_mean), number(published_sd),
+                        number(row.published_p));
+  });
   return text;
 }
 
 nlohmann::ordered_json funnel_json(const FunnelTable& table) {
   using nlohmann::ordered_json;
-  const auto or_null = [](const std::optional<double>& x) {
-    return x ? ordered_json(*x) : ordered_json(nullptr);
-  };
   const auto& s = table.settings;
   auto rows = ordered_json::array();
-  for (const auto& row : table.rows) {
-    const FunnelCell& best = row.cells[row.best];
-    auto curve = ordered_json::array();
-    for (const auto& cell : row.cells)
-      curve.push_back({{"step_size", cell.step_size},
-                       {"kl_mean", cell.kl_over_seeds.mean},
-                       {"kl_sd", cell.kl_over_seeds.sd},
-                       {"acceptance", cell.acceptance}});
-    ordered_json published(nullptr);
-    if (row.published)
-      published = {{"kl_mean", row.published->kl.mean},
-                   {"kl_sd", row.published->kl.sd},
-                   {"ess_w_mean", row.published->ess_w.mean},
-                   {"ess_w_sd", row.published->ess_w.sd},
-                   {"ess_x_mean", row.published->ess_x.mean},
-                   {"ess_x_sd", row.published->ess_x.sd},
-                   {"p_value_vs_mala", or_null(row.published->p_value)}};
-    rows.push_back({{"dim", row.dim},
-                    {"sampler", row.sampler},
-                    {"kl_mean", best.kl_over_seeds.mean},
-                    {"kl_sd", best.kl_over_seeds.sd},
-                    {"kl", best.kl},
-                    {"ess_w_mean", row.ess_w.mean},
-                    {"ess_w_sd", row.ess_w.sd},
-                    {"ess_x_mean", row.ess_x.mean},
-                    {"ess_x_sd", row.ess_x.sd},
-                    {"step_size", best.step_size},
-                    {"acceptance", best.acceptance},
-                    {"p_value_vs_mala", or_null(row.p_value)},
-                    {"steps_per_second", row.steps_per_second},
-                    {"evaluations_per_chain", row.evaluations},
-                    {"p_value_vs_published", or_null(row.published_p)},
-                    {"disagrees", disagrees(row)},
-                    {"published", published},
-                    {"curve", curve}});
-  }
+  for (const auto& row : table.rows) rows.push_back(row_json(row));
+  auto equal = ordered_json::object();
+  for (const auto& at : table.equal)
+    for (const auto& row : at.rows) equal[std::string(to_string(at.budget))].push_back(row_json(row));
   return {{"table", rows},
+          {"equal", equal},
           {"settings",
            {{"dims", s.dims},
             {"samplers", s.samplers},
             {"step_sizes", s.step_sizes},
-            {"min_step_size", or_null(s.min_step_size)},
+            {"min_step_size", s.min_step_size ? ordered_json(*s.min_step_size) : ordered_json(nullptr)},
             {"max_step_size", s.max_step_size},
             {"seeds", s.seeds},
             {"chains", s.chains},

@@ -118,6 +118,17 @@ void add_paper(CLI::App& app, Action& action) {
       ->add_option("--kl", s->kl,
                    "forward: KL(p||q), as in the paper's table; reverse: KL(q||p), as in its text")
       ->capture_default_str();
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--equal",
+          [&f](const std::vector<std::string>& words) {
+            f.equal.clear();
+            if (words == std::vector<std::string>{"none"}) return;
+            for (const auto& word : words) f.equal.push_back(experiments::budget_from_string(word));
+          },
+          "tables beside the paper's, at an equal number of evaluations and at equal time, or none")
+      ->delimiter(',')
+      ->default_str("evaluations,time");
   add_count(*command, "--seed", f.seed, 0, "of all random numbers");
   add_count(*command, "--threads", f.threads, 0, "0: all cores; the table does not depend on it");
   add_count(*command, "--lanes", f.lanes, 0,

@@ -35,14 +35,20 @@ FunnelSettings small() {
 std::string bits(const FunnelTable& table) {
   auto json = funnel_json(table);
   json.erase("seconds");
-  for (auto& row : json["table"]) row.erase("steps_per_second");
+  json["equal"].erase("time");
+  for (auto* rows : {&json["table"], &json["equal"]["evaluations"]})
+    for (auto& row : *rows) {
+      row.erase("steps_per_second");
+      row.erase("random_share");
+    }
   return json.dump();
 }
 
 TEST(Funnel, SameTableForAnyThreadsAndLanes) {
   const std::string reference = bits(*funnel_table(small()));
   for (std::size_t threads : {1, 2, 3})
-    for (std::size_t lanes : {0, 1, 2}) {
+    for (std::size_t lanes : {0, 1, 4, 8}) {
+      if (lanes > simd::lanes_v<simd::Batch<double>>) continue;
       FunnelSettings s = small();
       s.threads = threads;
       s.lanes = lanes;
@@ -99,14 +105,31 @@ TEST(Funnel, GoesOnAfterAKill) {
     std::ofstream out(s.checkpoint, std::ios::app);
     out << "\n{\"key\": \"3/rw";
   }
-  std::size_t calls = 0;
-  const auto whole = funnel_table(s, [&](std::size_t, std::size_t) { ++calls; });
+  const auto whole = funnel_table(s);
   ASSERT_TRUE(whole);
   EXPECT_EQ(bits(*whole), reference);
 
   s.steps = 300;
   EXPECT_THROW(funnel_table(s), Error) << "a checkpoint of other settings must not be used";
   std::filesystem::remove_all(folder);
+}
+
+TEST(Funnel, TablesAtAnEqualPrice) {
+  FunnelSettings s = small();
+  s.samplers = {"rwm", "mala", "pc-line-fmala"};
+  const auto table = funnel_table(s);
+  ASSERT_EQ(table->equal.size(), 2U);
+  EXPECT_EQ(table->equal[0].budget, Budget::evaluations);
+  for (const auto& row : table->equal[0].rows) {
+    EXPECT_EQ(row.evaluations, 2 * s.steps) << row.sampler;
+    EXPECT_FALSE(row.published);
+  }
+  EXPECT_EQ(table->equal[1].budget, Budget::time);
+  EXPECT_EQ(table->equal[1].rows.back().steps, s.steps) << "the measure of time is the last sampler";
+  EXPECT_GT(table->equal[1].rows.front().steps, s.steps) << "rwm is cheaper";
+  EXPECT_GT(table->equal[0].rows.front().points.size(), 500U);
+  for (const char* word : {"At equal evaluations", "At equal time"})
+    EXPECT_THAT(funnel_text(*table), ::testing::HasSubstr(word));
 }
 
 TEST(Funnel, OneSeedHasNoDeviationAndNoPValue) {
