@@ -15,11 +15,7 @@ inline constexpr double largest = 1e300;
 struct Range {
   double low;
   double high;
-};
-
-struct Tick {
-  double value;
-  std::string label;  // empty for a minor tick
+  double width() const { return high - low; }
 };
 
 /// Can this number be shown on such an axis?

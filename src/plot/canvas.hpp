@@ -45,10 +45,12 @@ class Canvas {
   void text(Point at, const std::string& words, const Font& font, Align align = Align::left,
             bool upward = false);
 
-  // A path is begun by move, continued by line, and used up by stroke or fill.
+  // A path is begun by move, continued by line, and used up by stroke, dots or fill.
   void move(Point to);
   void line(Point to);
-  void stroke(const Color& color, double width, bool dashed = false);
+  void stroke(const Color& color, double width, Dash dash = Dash::solid);
+  /// A disc at every place that was moved to.
+  void dots(const Color& color, double diameter);
   void fill(const Color& color);
 
   void rectangle(const Box& box, const Color& color);

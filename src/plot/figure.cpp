@@ -48,9 +48,15 @@ Color palette(std::size_t i) {
   return colors[i % colors.size()];
 }
 
+Dash dash_pattern(std::size_t i) {
+  static constexpr std::array<Dash, 6> patterns{Dash::solid,    Dash::dashed,    Dash::dotted,
+                                                Dash::dash_dot, Dash::long_dash, Dash::dash_dot_dot};
+  return patterns[i % patterns.size()];
+}
+
 namespace {
 
-enum class Kind { line, points, band, bars, rule, vertical_rule, text };
+enum class Kind { line, points, band, area, bars, rule, vertical_rule, text };
 
 // What is drawn, in the panel's own numbers. A rule keeps its place in curve.y or curve.x, bars their edges
 // in curve.x and heights in curve.y, a band its upper side in `upper`.
@@ -74,7 +80,8 @@ struct AxisSettings {
 struct Panel::Contents {
   std::string title, heading;
   AxisSettings x, y;
-  bool y_hidden = false;
+  std::vector<Tick> x_ticks;
+  bool y_hidden = false, hidden = false, equal_scale = false;
   std::vector<Mark> marks;
   std::size_t colors_used = 0;
 
@@ -122,7 +129,10 @@ Panel& Panel::x_label(std::string text) { return contents_->x.label = std::move(
 Panel& Panel::y_label(std::string text) { return contents_->y.label = std::move(text), *this; }
 Panel& Panel::x_scale(Scale scale) { return contents_->x.scale = scale, *this; }
 Panel& Panel::y_scale(Scale scale) { return contents_->y.scale = scale, *this; }
+Panel& Panel::x_ticks(std::vector<Tick> ticks) { return contents_->x_ticks = std::move(ticks), *this; }
+Panel& Panel::equal_scale() { return contents_->equal_scale = true, *this; }
 Panel& Panel::hide_y_axis() { return contents_->y_hidden = true, *this; }
+Panel& Panel::hide() { return contents_->hidden = true, *this; }
 
 Panel& Panel::x_range(double low, double high) {
   contents_->x.range = checked_range("x", low, high);
@@ -153,6 +163,12 @@ Panel& Panel::band(std::span<const double> x, std::span<const double> low, std::
   Mark& mark = contents_->add(Kind::band, style);
   mark.curve = {copy(x), copy(low)};
   mark.upper = copy(high);
+  return *this;
+}
+
+Panel& Panel::area(std::span<const double> x, std::span<const double> y, const Style& style) {
+  check_lengths("area", x.size(), y.size());
+  contents_->add(Kind::area, style).curve = {copy(x), copy(y)};
   return *this;
 }
 
@@ -243,8 +259,8 @@ class PanelDrawing {
   }
 
   double left_room(double height) {
-    if (contents_.y_hidden) return 10;  // for the first number of the x axis
-    y_.ticks = ticks(y_.range, y_.scale, std::max<std::size_t>(2, static_cast<std::size_t>(height / 15)));
+    if (contents_.y_hidden || contents_.hidden) return 10;  // for the first number of the x axis
+    choose_y_ticks(height);
     double widest = 0;
     for (const Tick& tick : y_.ticks)
       widest = std::max(widest, canvas_.text_width(tick.label, number_font()));
@@ -264,6 +280,8 @@ class PanelDrawing {
     x_.to = box.right;
     y_.from = box.bottom;
     y_.to = box.top;
+    if (contents_.hidden) return;
+    if (contents_.equal_scale) equalise();
     choose_x_ticks();
     draw_grid();
     canvas_.clip(box);
@@ -290,8 +308,34 @@ class PanelDrawing {
             std::clamp(y_.place(y), box_.top - 5000, box_.bottom + 5000)};
   }
 
+  // Widens the range whose unit is the longer on the page, about its middle.
+  void equalise() {
+    if (x_.scale != Scale::linear || y_.scale != Scale::linear)
+      throw UsageError("plot: an equal scale needs two linear axes");
+    const double unit = std::min(box_.width() / x_.range.width(), box_.height() / y_.range.width());
+    x_.range = widened(x_.range, box_.width() / unit);
+    y_.range = widened(y_.range, box_.height() / unit);
+    choose_y_ticks(box_.height());
+  }
+  static Range widened(Range range, double width) {
+    const double more = (width - range.width()) / 2;
+    return {range.low - more, range.high + more};
+  }
+
+  void choose_y_ticks(double height) {
+    y_.ticks = ticks(y_.range, y_.scale, std::max<std::size_t>(2, static_cast<std::size_t>(height / 15)));
+  }
+
   // As many numbers as fit beside each other.
   void choose_x_ticks() {
+    if (!contents_.x_ticks.empty()) {
+      const auto within = [&](const Tick& tick) {
+        return shown(tick.value, x_.scale) && tick.value >= x_.range.low && tick.value <= x_.range.high;
+      };
+      x_.ticks.clear();
+      std::copy_if(contents_.x_ticks.begin(), contents_.x_ticks.end(), std::back_inserter(x_.ticks), within);
+      return;
+    }
     for (auto count = static_cast<std::size_t>(std::max(2.0, box_.width() / 25)); count >= 1; --count) {
       x_.ticks = ticks(x_.range, x_.scale, count);
       double last_end = -std::numeric_limits<double>::infinity();
@@ -392,6 +436,8 @@ class PanelDrawing {
         return draw_points(mark);
       case Kind::band:
         return draw_band(mark);
+      case Kind::area:
+        return draw_area(mark);
       case Kind::bars:
         return draw_bars(mark);
       case Kind::rule:
@@ -418,7 +464,7 @@ class PanelDrawing {
       drawing ? canvas_.line(at) : canvas_.move(at);
       drawing = true;
     }
-    canvas_.stroke(mark.color, mark.style.size, mark.style.dashed);
+    canvas_.stroke(mark.color, mark.style.size, mark.style.dash);
     // A point between two gaps has no line to be part of.
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
       const bool before = i > 0 && drawable(curve.x[i - 1], curve.y[i - 1]);
@@ -431,10 +477,12 @@ class PanelDrawing {
 
   void draw_points(const Mark& mark) {
     for (std::size_t i = 0; i < mark.curve.x.size(); ++i) {
-      if (drawable(mark.curve.x[i], mark.curve.y[i])) {
-        canvas_.disc(place(mark.curve.x[i], mark.curve.y[i]), mark.style.size, mark.color);
-      }
+      if (!drawable(mark.curve.x[i], mark.curve.y[i])) continue;
+      const Point at = place(mark.curve.x[i], mark.curve.y[i]);
+      canvas_.move(at);
+      canvas_.line(at);
     }
+    canvas_.dots(mark.color, mark.style.size);
   }
 
   void draw_band(const Mark& mark) {
@@ -449,6 +497,17 @@ class PanelDrawing {
       canvas_.fill(mark.color);
       begin = end;
     }
+  }
+
+  void draw_area(const Mark& mark) {
+    bool drawing = false;
+    for (std::size_t i = 0; i < mark.curve.x.size(); ++i) {
+      if (!drawable(mark.curve.x[i], mark.curve.y[i])) continue;
+      const Point at = place(mark.curve.x[i], mark.curve.y[i]);
+      drawing ? canvas_.line(at) : canvas_.move(at);
+      drawing = true;
+    }
+    canvas_.fill(mark.color);
   }
 
   void draw_bars(const Mark& mark) {
@@ -472,7 +531,7 @@ class PanelDrawing {
     const double y = place(x_.range.low, mark.curve.y[0]).y;
     canvas_.move({box_.left, y});
     canvas_.line({box_.right, y});
-    canvas_.stroke(mark.color, mark.style.size, mark.style.dashed);
+    canvas_.stroke(mark.color, mark.style.size, mark.style.dash);
   }
 
   void draw_vertical_rule(const Mark& mark) {
@@ -480,7 +539,7 @@ class PanelDrawing {
     const double x = place(mark.curve.x[0], y_.range.low).x;
     canvas_.move({x, box_.bottom});
     canvas_.line({x, box_.top});
-    canvas_.stroke(mark.color, mark.style.size, mark.style.dashed);
+    canvas_.stroke(mark.color, mark.style.size, mark.style.dash);
   }
 
   void draw_text(const Mark& mark) {
@@ -510,6 +569,7 @@ class PanelDrawing {
       const Box swatch{box.left + 4, middle - 3, box.left + 4 + sample, middle + 3};
       switch (mark.kind) {
         case Kind::band:
+        case Kind::area:
         case Kind::bars:
           canvas_.rectangle(swatch, mark.color);
           break;
@@ -519,7 +579,7 @@ class PanelDrawing {
         default:
           canvas_.move({swatch.left, middle});
           canvas_.line({swatch.right, middle});
-          canvas_.stroke(mark.color, std::max(mark.style.size, 1.0), mark.style.dashed);
+          canvas_.stroke(mark.color, std::max(mark.style.size, 1.0), mark.style.dash);
       }
       canvas_.text({swatch.right + 5, middle + label_size * capital / 2}, mark.style.label, {label_size});
       y += row;
@@ -585,7 +645,10 @@ class PanelDrawing {
 // Returns where the panels may begin.
 double draw_head(Canvas& canvas, double page_width, const std::string& title,
                  const std::vector<KeyEntry>& key) {
-  constexpr double swatch = 12;
+  // A broken line is known by several of its pieces.
+  const bool broken =
+      std::any_of(key.begin(), key.end(), [](const KeyEntry& entry) { return entry.dash != Dash::solid; });
+  const double swatch = broken ? 24 : 12;
   const Font title_font{figure_title_size, true};
   double key_width = 0;
   for (const KeyEntry& entry : key)
@@ -598,7 +661,9 @@ double draw_head(Canvas& canvas, double page_width, const std::string& title,
   }
   double x = std::max(edge, page_width - edge - key_width + 10);
   for (const KeyEntry& entry : key) {
-    canvas.rectangle({x, base - 4.5, x + swatch, base - 1.5}, entry.color);
+    canvas.move({x, base - 3});
+    canvas.line({x + swatch, base - 3});
+    canvas.stroke(entry.color, broken ? 1.5 : 3, entry.dash);
     canvas.text({x + swatch + 4, base}, entry.label, {label_size});
     x += swatch + 4 + canvas.text_width(entry.label, {label_size}) + 10;
   }

@@ -127,7 +127,8 @@ TEST_F(Pictures, EveryMarkLeavesSomethingOnThePage) {
   };
   EXPECT_EQ(drawn([](Panel&) {}), 0U);
   EXPECT_EQ(drawn([](Panel& p) { p.line(numbers, squares, {.color = red}); }), 1U);
-  EXPECT_EQ(drawn([](Panel& p) { p.points(numbers, squares, {.color = red}); }), 5U);
+  EXPECT_EQ(drawn([](Panel& p) { p.points(numbers, squares, {.color = red}); }), 1U);
+  EXPECT_EQ(drawn([](Panel& p) { p.area(numbers, squares, {.color = red}); }), 1U);
   EXPECT_EQ(drawn([](Panel& p) { p.band(numbers, numbers, squares, {.color = red}); }), 1U);
   EXPECT_EQ(drawn([](Panel& p) { p.histogram(squares, 3, {.color = red}); }), 1U);
   EXPECT_EQ(drawn([](Panel& p) { p.density(squares, {.color = red}); }), 1U);
@@ -139,15 +140,118 @@ TEST_F(Pictures, EveryMarkLeavesSomethingOnThePage) {
   EXPECT_EQ(drawn([](Panel& p) { p.line(numbers, squares, {.color = red, .label = "red"}); }), 2U);
 }
 
+// The tag of the first red thing.
+std::string red_tag(const std::string& text) {
+  const std::size_t color = std::min(text.find("rgb(100%,0%,0%)"), text.find("rgb(100%, 0%, 0%)"));
+  const std::size_t begin = text.rfind('<', color);
+  return text.substr(begin, text.find('>', begin) - begin);
+}
+
+// What a tag says of a name: name="..." or, as older cairos write, within style="...;name:...;".
+std::string attribute(const std::string& tag, const std::string& name) {
+  for (const auto& [before, after] : {std::pair(" " + name + "=\"", '"'), {";" + name + ":", ';'}}) {
+    const std::size_t begin = tag.find(before);
+    if (begin == std::string::npos) continue;
+    const std::size_t value = begin + before.size();
+    return tag.substr(value, tag.find(after, value) - value);
+  }
+  return "";
+}
+
+// Width and height of the path of the first red thing.
+std::pair<double, double> red_size(const std::string& text) {
+  std::istringstream path(attribute(red_tag(text), "d"));
+  double low[2] = {1e9, 1e9}, high[2] = {-1e9, -1e9};
+  std::size_t axis = 0;
+  for (std::string word; path >> word;) {
+    if (std::isalpha(static_cast<unsigned char>(word[0]))) continue;
+    low[axis] = std::min(low[axis], std::stod(word));
+    high[axis] = std::max(high[axis], std::stod(word));
+    axis = 1 - axis;
+  }
+  return {high[0] - low[0], high[1] - low[1]};
+}
+
+TEST_F(Pictures, EqualScaleMakesSquaresSquare) {
+  const std::vector<double> x{1, 3, 3, 1}, y{1, 1, 3, 3};
+  for (const auto& [wide, high] : {std::pair(16.0, 5.0), {5.0, 16.0}}) {
+    Figure figure(1, 1, wide, high);
+    figure.panel(0, 0).x_range(0, 4).y_range(0, 4).area(x, y, {.color = red});
+    const auto [width, height] = red_size(saved(figure, "square.svg"));
+    EXPECT_GT(std::abs(width - height), 30);
+    figure.panel(0, 0).equal_scale();
+    const auto [equal_width, equal_height] = red_size(saved(figure, "square.svg"));
+    // cairo counts in 256ths of a point.
+    EXPECT_NEAR(equal_width, equal_height, 0.01);
+    EXPECT_NEAR(equal_width, std::min(width, height), 0.01);
+  }
+  Figure figure(1, 1);
+  figure.panel(0, 0).equal_scale().x_scale(Scale::log).line(numbers, squares);
+  EXPECT_THROW(figure.save(path("log.svg")), UsageError);
+}
+
+TEST_F(Pictures, BrokenLinesDifferFromEachOtherAndInTheKey) {
+  std::vector<std::string> patterns;
+  for (std::size_t i = 0; i < 6; ++i) {
+    Figure line(1, 1), key(1, 1);
+    line.panel(0, 0).line(numbers, squares, {.color = red, .dash = dash_pattern(i)});
+    key.key({{"red", red, dash_pattern(i)}});
+    patterns.push_back(attribute(red_tag(saved(line, "dash.svg")), "stroke-dasharray"));
+    EXPECT_EQ(attribute(red_tag(saved(key, "key.svg")), "stroke-dasharray").empty(), i == 0);
+  }
+  EXPECT_EQ(patterns[0], "");
+  std::sort(patterns.begin(), patterns.end());
+  EXPECT_EQ(std::unique(patterns.begin(), patterns.end()), patterns.end());
+  EXPECT_EQ(dash_pattern(6), dash_pattern(0));
+}
+
+TEST_F(Pictures, ManyPointsMakeASmallFile) {
+  std::vector<double> x(2000), y(2000);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<double>(i);
+    y[i] = std::sin(12.9898 * x[i]);
+  }
+  Figure figure(1, 1);
+  figure.panel(0, 0).points(x, y, {.color = red, .size = 2});
+  const std::string text = saved(figure, "points.svg");
+  expect_valid_svg(text);
+  EXPECT_EQ(count(attribute(red_tag(text), "d"), "M "), 2000U);
+  EXPECT_EQ(attribute(red_tag(text), "stroke-linecap"), "round");
+  EXPECT_LT(text.size(), 150000U);
+}
+
+// Glyphs are drawn by reference, one a character that is not blank.
+std::size_t characters(const std::string& text) { return count(text, "<use "); }
+
+TEST_F(Pictures, TicksOfOnesOwnReplaceNumbers) {
+  const auto with = [&](std::vector<Tick> own) {
+    Figure figure(1, 1);
+    figure.panel(0, 0).line(numbers, squares).x_range(0, 6).hide_y_axis().x_ticks(std::move(own));
+    return saved(figure, "ticks.svg");
+  };
+  EXPECT_EQ(characters(with({{1, "one"}, {2, ""}, {3, "three"}})), 8U);
+  EXPECT_EQ(characters(with({{1, "one"}, {7, "beyond"}, {nan, "nowhere"}})), 3U);
+}
+
+TEST_F(Pictures, AHiddenPanelLeavesItsPlaceEmpty) {
+  Figure figure(1, 2);
+  figure.panel(0, 0).line(numbers, squares);
+  figure.panel(0, 1).title("unseen").line(numbers, squares, {.color = red, .label = "unseen"}).hide();
+  Figure alone(1, 1);
+  alone.panel(0, 0).line(numbers, squares);
+  const std::string text = saved(figure, "hidden.svg");
+  expect_valid_svg(text);
+  EXPECT_EQ(count(text, "rgb(100%,0%,0%)") + count(text, "rgb(100%, 0%, 0%)"), 0U);
+  EXPECT_LE(characters(text), characters(saved(alone, "alone.svg")));
+}
+
 TEST_F(Pictures, NonFiniteValuesBreakALine) {
   const auto pieces = [&](const std::vector<double>& y) {
     Figure figure(1, 1);
     figure.panel(0, 0).line(numbers, y, {.color = red});
     const std::string text = saved(figure, "line.svg");
     expect_valid_svg(text);
-    const std::size_t stroke = std::min(text.find("rgb(100%,0%,0%)"), text.find("rgb(100%, 0%, 0%)"));
-    const std::size_t path = text.find(" d=\"", text.rfind('<', stroke));
-    return count(text.substr(path, text.find('"', path + 4) - path), "M ");
+    return count(attribute(red_tag(text), "d"), "M ");
   };
   EXPECT_EQ(pieces({1, 2, 3, 4, 5}), 1U);
   EXPECT_EQ(pieces({1, 2, nan, 4, 5}), 2U);
@@ -172,7 +276,12 @@ TEST_F(Pictures, OddDataStillMakesAPicture) {
       std::iota(x.begin(), x.end(), 0.0);
       Figure figure(1, 2);
       figure.panel(0, 0).x_scale(scale).y_scale(scale);
-      figure.panel(0, 0).line(x, values).points(x, values, {.label = "p"}).band(x, values, x).rule(nan);
+      figure.panel(0, 0)
+          .line(x, values)
+          .points(x, values, {.label = "p"})
+          .band(x, values, x)
+          .area(x, values)
+          .rule(nan);
       figure.panel(0, 1).x_scale(scale).y_scale(scale).histogram(values).density(values, {.label = "d"});
       expect_valid_svg(saved(figure, "odd.svg"));
       EXPECT_NO_THROW(png_chunks(saved(figure, "odd.png")));
@@ -187,7 +296,7 @@ TEST_F(Pictures, LogAxisSkipsNonPositiveValues) {
       .points(numbers, std::vector<double>{-1, 0, 1, 10, 100}, {.color = red});
   const std::string text = saved(figure, "log.svg");
   expect_valid_svg(text);
-  EXPECT_EQ(count(text, "rgb(100%,0%,0%)") + count(text, "rgb(100%, 0%, 0%)"), 3U);
+  EXPECT_EQ(count(attribute(red_tag(text), "d"), "M "), 3U);
 }
 
 template <class Call>

@@ -23,6 +23,12 @@ struct Color {
 /// again.
 Color palette(std::size_t i);
 
+/// How a line is broken, so that lines can be told apart without their colours.
+enum class Dash { solid, dashed, dotted, dash_dot, long_dash, dash_dot_dot };
+
+/// The i-th of the six, the solid line first; then from the start again.
+Dash dash_pattern(std::size_t i);
+
 /// How an axis maps numbers to the page. A log axis shows positive numbers only; others are skipped.
 enum class Scale { linear, log };
 
@@ -30,8 +36,14 @@ enum class Scale { linear, log };
 struct Style {
   std::optional<Color> color = {};  ///< without one: the panel's next colour of the palette
   double size = 1.0;                ///< width of a line or diameter of a point, in points (1/72 inch)
-  bool dashed = false;              ///< lines only
+  Dash dash = Dash::solid;          ///< lines only
   std::string label = {};           ///< its name in the legend; nameless marks are not in it
+};
+
+/// A place on an axis and what is written there; nothing for a minor tick.
+struct Tick {
+  double value;
+  std::string label;
 };
 
 /// One pair of axes. Marks are drawn in the order they were added; non-finite values (and those beyond 1e300)
@@ -51,15 +63,22 @@ class Panel {
   Panel& y_scale(Scale scale);
   Panel& x_range(double low, double high);  ///< must be finite, low < high; what lies outside is clipped
   Panel& y_range(double low, double high);  ///< likewise
-  Panel& hide_y_axis();                     ///< for densities, whose height says little
+  Panel& x_ticks(std::vector<Tick> ticks);  ///< instead of round numbers: for transformed values, or names
+  Panel& equal_scale();  ///< one unit is as long in x as in y (linear axes only): the range that has room to
+                         ///< spare is widened, so that circles are round
+  Panel& hide_y_axis();  ///< for densities, whose height says little
+  Panel& hide();         ///< leaves its place in the grid empty
 
   /// A line through (x, y); the two must have one length, here and below.
   Panel& line(std::span<const double> x, std::span<const double> y, const Style& style = {});
-  /// Markers at (x, y).
+  /// Markers at (x, y), drawn as one shape: thousands make a small file, and translucent ones do not darken
+  /// each other.
   Panel& points(std::span<const double> x, std::span<const double> y, const Style& style = {.size = 3});
   /// The area between `low` and `high`, without an outline.
   Panel& band(std::span<const double> x, std::span<const double> low, std::span<const double> high,
               const Style& style = {});
+  /// The area within the closed line through (x, y), without an outline.
+  Panel& area(std::span<const double> x, std::span<const double> y, const Style& style = {});
   /// Bars whose area is 1, of equal width; `bins` 0 chooses the width by Freedman and Diaconis.
   Panel& histogram(std::span<const double> values, std::size_t bins = 0, const Style& style = {});
   /// A kernel density estimate (normal kernel, Silverman's width); equal values make a vertical rule.
@@ -82,6 +101,7 @@ class Panel {
 struct KeyEntry {
   std::string label;
   Color color;
+  Dash dash = Dash::solid;
 };
 
 /// A grid of panels of equal size, with a title and a key that serve all of them.
