@@ -2,46 +2,29 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <random>
 
+#include "io/npy_bytes.hpp"
 #include "io/scratch.hpp"
 #include "onward/error.hpp"
 
 namespace onward {
 namespace {
 
+using testing::bytes_of;
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::npy;
 
-class VectorFile : public testing::Scratch {
- protected:
-  template <class T>
-  static std::string bytes_of(std::vector<T> values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-  }
-
-  /// A .npy file as NumPy writes it.
-  static std::string npy(const std::string& descr, const std::string& shape, const std::string& data,
-                         int version = 1, const std::string& fortran = "False") {
-    const std::string header =
-        "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }   \n";
-    std::string file = "\x93NUMPY";
-    file += static_cast<char>(version);
-    file += '\0';
-    file += static_cast<char>(header.size());
-    file += '\0';
-    if (version > 1) file += std::string(2, '\0');
-    return file + header + data;
-  }
-};
+class VectorFile : public testing::Scratch {};
 
 TEST_F(VectorFile, ComesBackToTheBit) {
   std::mt19937_64 generator(3);
@@ -108,25 +91,6 @@ TEST_F(VectorFile, ReadsNpyOfEveryKind) {
               ElementsAre(0, 1));
 }
 
-TEST_F(VectorFile, ReadsArraysOfMoreDimensions) {
-  const NpyArray image =
-      read_npy(put("a.npy", npy("|u1", "(2, 1, 3)", bytes_of<std::uint8_t>({0, 1, 2, 3, 4, 255}))));
-  EXPECT_THAT(image.shape, ElementsAre(2, 1, 3));
-  EXPECT_EQ(image.size(), 6u);
-  EXPECT_THAT(image.as<std::uint8_t>(), ElementsAre(0, 1, 2, 3, 4, 255));
-  EXPECT_THAT(error_of([&] { image.as<float>(); }), HasSubstr("array of '|u1' where '<f4' is needed"));
-  const NpyArray scalar = read_npy(put("b.npy", npy("<f8", "()", bytes_of<double>({4}))));
-  EXPECT_EQ(scalar.size(), 1u);
-  EXPECT_THAT(scalar.as<double>(), ElementsAre(4));
-
-  write_npy(path("c.npy"), image);
-  const NpyArray back = read_npy(path("c.npy"));
-  EXPECT_EQ(back.shape, image.shape);
-  EXPECT_EQ(back.dtype, image.dtype);
-  EXPECT_EQ(back.data, image.data);
-  EXPECT_EQ((get(path("c.npy")).size() - 6) % 64, 0u);  // data aligned as NumPy aligns them
-}
-
 TEST_F(VectorFile, ExplainsBadNpy) {
   const std::string doubles = bytes_of<double>({1.5, -2, 3});
   const auto error = [&](const std::string& bytes) {
@@ -134,26 +98,27 @@ TEST_F(VectorFile, ExplainsBadNpy) {
     return error_of([&] { read_vector(file); });
   };
   EXPECT_THAT(error("[1, 2]"), HasSubstr("a.npy: not a valid .npy file: it does not begin as one"));
-  EXPECT_THAT(error(npy("<f8", "(4,)", doubles)),
-              HasSubstr("promises (4) elements of 8 bytes and 24 bytes follow"));
-  EXPECT_THAT(error(npy("<f8", "(2,)", doubles)), HasSubstr("promises (2) elements"));
-  EXPECT_THAT(error(npy("<f8", "(4294967296, 4294967296)", doubles)), HasSubstr("promises"));
-  EXPECT_THAT(error(npy("<f8", "(99999999999999999999999,)", doubles)), HasSubstr("is not a shape"));
-  EXPECT_THAT(error(npy("<f8", "(-3,)", doubles)), HasSubstr("is not a shape"));
-  EXPECT_THAT(error(npy("<f8", "3", doubles)), HasSubstr("shape is not a tuple"));
-  EXPECT_THAT(error(npy(">f8", "(3,)", doubles)), HasSubstr("type '>f8'"));
-  EXPECT_THAT(error(npy("<c16", "(3,)", doubles)), HasSubstr("astype('<f8')"));
-  EXPECT_THAT(error(npy("<f8", "(3,)", doubles, 4)), HasSubstr("version is 4"));
   EXPECT_THAT(error(npy("<f8", "(3, 1, 1)", doubles)), HasSubstr("shape (3, 1, 1) where a vector is needed"));
   EXPECT_THAT(error(npy("<f8", "(2, 2)", bytes_of<double>({1, 2, 3, 4}), 1, "True")),
-              HasSubstr("ascontiguousarray"));
+              HasSubstr("shape (2, 2) where a vector is needed"));
   EXPECT_THAT(error(npy("<f8", "(3,)", bytes_of<double>({1, std::nan(""), 3}))),
               HasSubstr("a.npy: entry 1 (counted from 0) is nan"));
   EXPECT_THAT(error(npy("<f4", "(1,)", bytes_of<float>({std::numeric_limits<float>::infinity()}))),
               HasSubstr("entry 0 (counted from 0) is inf"));
-  const std::string whole = npy("<f8", "(3,)", doubles);
-  for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_THAT(error(whole.substr(0, size)), HasSubstr("not a valid .npy file")) << size;
+}
+
+TEST_F(VectorFile, ReadsAPipe) {
+  const auto through_a_pipe = [&](const std::string& bytes) {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    EXPECT_EQ(::write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    ::close(ends[1]);
+    auto values = read_vector("/dev/fd/" + std::to_string(ends[0]));
+    ::close(ends[0]);
+    return values;
+  };
+  EXPECT_THAT(through_a_pipe("[1, 2.5]"), ElementsAre(1, 2.5));
+  EXPECT_THAT(through_a_pipe(npy("<f8", "(2,)", bytes_of<double>({3, 4}))), ElementsAre(3, 4));
 }
 
 TEST_F(VectorFile, WritesOnlyWhatCanBeReadBack) {
@@ -161,10 +126,6 @@ TEST_F(VectorFile, WritesOnlyWhatCanBeReadBack) {
   EXPECT_THAT(error_of([&] { write_vector(path("a.json"), bad); }),
               HasSubstr("entry 1 (counted from 0) is nan"));
   EXPECT_FALSE(std::filesystem::exists(path("a.json")));
-  EXPECT_THAT(error_of([&] {
-                write_npy(path("a.npy"), {{3}, "<f8", std::vector<std::byte>(16)});
-              }),
-              HasSubstr("16 bytes of data do not fill the shape (3)"));
   EXPECT_THAT(error_of([&] { write_vector("/dev/full", std::vector<double>{1}); }),
               HasSubstr("cannot write /dev/full: No space left on device"));
 }
