@@ -67,8 +67,11 @@ class InputFile {
   std::string read_rest();
 
   /// To be called when all was read: throws if more follows than the `bytes` that were promised, or if the
-  /// file changed or was replaced since it was opened.
+  /// file changed.
   void finish(std::string_view promise, std::uint64_t bytes);
+
+  /// Throws if the file changed or was replaced since it was opened.
+  void require_unchanged() const;
 
   /// Throws "not a valid ..."; if the file has changed meanwhile, that is what it says instead.
   [[noreturn]] void fail(std::string_view why) const;
@@ -81,7 +84,6 @@ class InputFile {
   std::size_t read_inflated(std::span<std::byte> out);
   /// The bytes that are left: known of a plain file.
   std::optional<std::uint64_t> left() const;
-  void require_unchanged() const;
 
   std::filesystem::path path_;
   FileKind kind_;
