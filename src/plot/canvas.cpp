@@ -116,6 +116,13 @@ void Canvas::text(Point at, const std::string& words, const Font& font, Align al
   cairo_restore(context);
 }
 
+void Canvas::halo(Point at, const std::string& words, const Font& font) {
+  surface_->font(font);
+  move(at);
+  cairo_text_path(surface_->context, words.c_str());
+  stroke({1, 1, 1, 0.85}, font.size / 4);
+}
+
 void Canvas::move(Point to) { cairo_move_to(surface_->context, to.x, to.y); }
 
 void Canvas::line(Point to) { cairo_line_to(surface_->context, to.x, to.y); }

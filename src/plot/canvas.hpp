@@ -44,6 +44,8 @@ class Canvas {
   /// `at` is on the base line; `upward` turns the words by a quarter to the left.
   void text(Point at, const std::string& words, const Font& font, Align align = Align::left,
             bool upward = false);
+  /// White around the words to come at that place, so that they can be read on top of lines.
+  void halo(Point at, const std::string& words, const Font& font);
 
   // A path is begun by move, continued by line, and used up by stroke, dots or fill.
   void move(Point to);

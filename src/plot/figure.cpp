@@ -544,7 +544,10 @@ class PanelDrawing {
 
   void draw_text(const Mark& mark) {
     if (!drawable(mark.curve.x[0], mark.curve.y[0])) return;
-    canvas_.text(place(mark.curve.x[0], mark.curve.y[0]), mark.words, {number_size, false, mark.color});
+    const Point at = place(mark.curve.x[0], mark.curve.y[0]);
+    const Font font{number_size, false, mark.color};
+    canvas_.halo(at, mark.words, font);
+    canvas_.text(at, mark.words, font);
   }
 
   void draw_legend() {

@@ -172,6 +172,16 @@ std::pair<double, double> red_size(const std::string& text) {
   return {high[0] - low[0], high[1] - low[1]};
 }
 
+TEST_F(Pictures, WordsHaveAWhiteEdge) {
+  const auto white = [&](const std::string& words) {
+    Figure figure(1, 1);
+    figure.panel(0, 0).line(numbers, squares).text(3, 3, words);
+    const std::string text = saved(figure, "words.svg");
+    return count(text, "rgb(100%,100%,100%)") + count(text, "rgb(100%, 100%, 100%)");
+  };
+  EXPECT_EQ(white("here"), white("") + 1);
+}
+
 TEST_F(Pictures, EqualScaleMakesSquaresSquare) {
   const std::vector<double> x{1, 3, 3, 1}, y{1, 1, 3, 3};
   for (const auto& [wide, high] : {std::pair(16.0, 5.0), {5.0, 16.0}}) {
