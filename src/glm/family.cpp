@@ -133,9 +133,13 @@ template <class T, bool moves, bool looks_ahead, class Rows>
 }
 
 template <class T, class Rows>
-LineSums sums_as(const Rows& rows, const RowLine& line, std::size_t count, ThreadPool& pool) {
+LineSums sums_as(const Rows& rows, const RowLine& whole, std::size_t count, ThreadPool& pool) {
   const auto piece = [&](std::size_t p) {
     const std::size_t begin = p * piece_rows, end = std::min(begin + piece_rows, count);
+    RowLine line = whole;  // with d and next such that row i is at i
+    const std::size_t skip = p * (whole.stride - piece_rows);
+    if (line.d) line.d += skip;
+    if (line.next) line.next += skip;
     if (line.d)
       return line.next ? piece_sums<T, true, true>(rows, line, begin, end)
                        : piece_sums<T, true, false>(rows, line, begin, end);
@@ -190,6 +194,8 @@ Floats padded(std::span<const double> values) {
   for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<float>(values[i]);
   return out;
 }
+
+constexpr std::size_t most_steps = 4096;  // of a rising factorial, taken one by one
 
 double log_choose(double n, double y) {
   return simd::lgamma(n + 1) - simd::lgamma(y + 1) - simd::lgamma(n - y + 1);
@@ -334,12 +340,17 @@ void Observations::prepare_rows() {
       fill(first_, [&](std::size_t i) { return w(i) * y(i); });
       fill(second_, w);
       count_error([&](std::size_t i) { return w(i) * (y(i) + 1); });
-      std::map<double, double> counts;
+      std::map<double, double> large;
+      tail_weights_.assign(most_steps, 0.0);
       for (std::size_t i = 0; i < rows_; ++i) {
-        counts[y(i)] += w(i);
         constant_ -= w(i) * simd::lgamma(y(i) + 1);
+        const auto steps = std::min(static_cast<std::size_t>(y(i)), most_steps);
+        if (steps > 0) tail_weights_[steps - 1] += w(i);
+        if (y(i) > static_cast<double>(most_steps)) large[y(i)] += w(i);
       }
-      counts_.assign(counts.begin(), counts.end());
+      for (std::size_t k = most_steps - 1; k > 0; --k) tail_weights_[k - 1] += tail_weights_[k];
+      while (!tail_weights_.empty() && tail_weights_.back() == 0) tail_weights_.pop_back();
+      large_counts_.assign(large.begin(), large.end());
       break;
     }
   }
@@ -349,12 +360,30 @@ void Observations::prepare_rows() {
 
 double Observations::weighted_y(std::size_t row) const { return weight(row) * y(row); }
 
+/// The weighted sum over rows of log Gamma(y + phi) - log Gamma(phi), that is of log(phi + k) for k < y, with
+/// phi d/dphi and phi^2 d^2/dphi^2. Step by step: a difference of two lgammas would lose all digits where phi
+/// is large and the count nearly Poisson.
+Jet Observations::rising(double phi) const {
+  Jet sum;
+  for (std::size_t k = 0; k < tail_weights_.size(); ++k) {
+    const double at = phi + static_cast<double>(k), share = phi / at;
+    sum.value += tail_weights_[k] * std::log(at);
+    sum.slope += tail_weights_[k] * share;
+    sum.curvature -= tail_weights_[k] * share * share;
+  }
+  const double begin = phi + static_cast<double>(most_steps);
+  for (const auto& [y, w] : large_counts_) {
+    sum.value += w * (simd::lgamma(y + phi) - simd::lgamma(begin));
+    sum.slope += w * phi * (simd::digamma(y + phi) - simd::digamma(begin));
+    sum.curvature += w * phi * phi * (ad::polygamma(y + phi).trigamma - ad::polygamma(begin).trigamma);
+  }
+  return sum;
+}
+
 double Observations::constant(double scale) const {
   double sum = constant_;
   if (family_ == Family::gaussian) sum -= total_weight_ * std::log(scale);
-  if (family_ == Family::negative_binomial)
-    for (const auto& [y, w] : counts_)
-      if (y > 0) sum += w * (simd::lgamma(y + scale) - simd::lgamma(scale));
+  if (family_ == Family::negative_binomial) sum += rising(scale).value;
   return sum;
 }
 
@@ -422,20 +451,21 @@ double Observations::row_slopes(const float* eta, double scale, float* slope, fl
   return value * precision;
 }
 
-Jet Observations::dispersion_jet(const float* eta, double log_phi, ThreadPool& pool) const {
+Jet Observations::dispersion_jet(const float* eta, double log_phi, ThreadPool& pool, const float* d,
+                                 double* mixed) const {
   using T = simd::Batch<double>;
   const double phi = std::exp(log_phi);
   struct Sums {
-    double value = 0, slope = 0, curvature = 0;
+    double value = 0, slope = 0, curvature = 0, mixed = 0;
     Sums& operator+=(const Sums& o) {
-      value += o.value, slope += o.slope, curvature += o.curvature;
+      value += o.value, slope += o.slope, curvature += o.curvature, mixed += o.mixed;
       return *this;
     }
   };
   std::vector<Sums> parts(pieces_of(rows_));
   pool.for_each(parts.size(), [&](std::size_t p) {
     const std::size_t begin = p * piece_rows, end = std::min(begin + piece_rows, rows_);
-    RowSum<T> value, slope, curvature;
+    RowSum<T> value, slope, curvature, cross;
     for_each_group<T>(
         begin, end,
         [&](std::size_t i, std::size_t part, const simd::mask_t<T>* mask) {
@@ -453,20 +483,16 @@ Jet Observations::dispersion_jet(const float* eta, double log_phi, ThreadPool& p
           value.add(part, kept(logit_row(t, y, f).value, mask));
           slope.add(part, kept(T(pull - f * softplus), mask));
           curvature.add(part, kept(T(f * pr - rest * pull), mask));
+          if (d) cross.add(part, kept(T(load_rows<T>(d + i) * ((y + f) * pr * rest - f * pr)), mask));
         },
-        [&] { value.end_chunk(), slope.end_chunk(), curvature.end_chunk(); });
-    parts[p] = {value.sum(), slope.sum(), curvature.sum()};
+        [&] { value.end_chunk(), slope.end_chunk(), curvature.end_chunk(), cross.end_chunk(); });
+    parts[p] = {value.sum(), slope.sum(), curvature.sum(), cross.sum()};
   });
   const Sums rows = tree_sum<Sums>(parts);
+  if (mixed) *mixed = rows.mixed;
   double value = rows.value + constant_, first = rows.slope, second = rows.curvature;
-  const double lgamma = simd::lgamma(phi), digamma = simd::digamma(phi),
-               trigamma = ad::polygamma(phi).trigamma;
-  for (const auto& [y, w] : counts_) {
-    if (y == 0) continue;
-    value += w * (simd::lgamma(y + phi) - lgamma);
-    first += w * phi * (simd::digamma(y + phi) - digamma);
-    second += w * phi * phi * (ad::polygamma(y + phi).trigamma - trigamma);
-  }
+  const Jet factorials = rising(phi);
+  value += factorials.value, first += factorials.slope, second += factorials.curvature;
   return {value, first, second + first};
 }
 

@@ -77,6 +77,7 @@ struct RowLine {
   const float* next = nullptr;  ///< another direction to take slope and curvature along, at the same place
   float* moved = nullptr;       ///< where eta + alpha d goes, if wanted; may be eta
   double scale = 1;             ///< sigma (gaussian) or phi (negative binomial)
+  std::size_t stride = piece_rows;  ///< from a piece of d (and next) to the following one
 };
 
 /// What the rows come with besides y; empty vectors mean none.
@@ -103,6 +104,7 @@ class Observations {
   double weighted_y(std::size_t row) const;
   double weight(std::size_t row) const { return weights_.empty() ? 1.0 : weights_[row]; }
   double y(std::size_t row) const { return y_[row]; }
+  double trials(std::size_t row) const { return trials_.empty() ? 1.0 : trials_[row]; }
   const float* labels() const { return y_.data(); }
   /// Added to the predictor; empty if there is none.
   const Floats& offset() const { return offset_; }
@@ -118,7 +120,9 @@ class Observations {
   double row_slopes(const float* eta, double scale, float* slope, float* weight, ThreadPool& pool) const;
 
   /// Value and derivatives by log phi of the whole log likelihood, constant() included (negative binomial).
-  Jet dispersion_jet(const float* eta, double log_phi, ThreadPool& pool) const;
+  /// With a direction d of the predictor, *mixed gets the second derivative by log phi and along d.
+  Jet dispersion_jet(const float* eta, double log_phi, ThreadPool& pool, const float* d = nullptr,
+                     double* mixed = nullptr) const;
   /// The same by log sigma (gaussian), from the weighted sum of squared residuals.
   Jet sigma_jet(double squares, double log_sigma) const;
 
@@ -129,6 +133,7 @@ class Observations {
   Observations() = default;
   void check_y(std::span<const double> y, const RowOptions& options);
   void prepare_rows();
+  Jet rising(double phi) const;
 
   Family family_ = Family::gaussian;
   std::size_t rows_ = 0, classes_ = 1;
@@ -137,7 +142,9 @@ class Observations {
   // What the row functions read, by family: y - n/2 and n; y, m and log m; 2 y - 1.
   Floats first_, second_, third_;
   double total_weight_ = 0, constant_ = 0;
-  std::vector<std::pair<double, double>> counts_;  // distinct y and their weights (negative binomial)
+  // Negative binomial: the weight of rows with y > k, by k, and the counts too large for that.
+  std::vector<double> tail_weights_;
+  std::vector<std::pair<double, double>> large_counts_;
 };
 
 }  // namespace onward::glm

@@ -1,0 +1,110 @@
+#pragma once
+// The matrix of predictors in the storage that suits it, never copied to double: floats, bytes with one scale
+// and shift (images), or the nonzeros of sparse columns. Dense rows lie in blocks of 64, transposed, so that
+// a register holds one column of 16 rows and products need no shuffles; blocks of bytes that are all zero are
+// skipped.
+//
+// Results are floats, one a row; sums over rows are double, taken over pieces of fixed size and added by a
+// fixed tree, so that the number of threads does not show.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "onward/glm/family.hpp"
+#include "onward/util/thread_pool.hpp"
+
+namespace onward::glm {
+
+enum class Storage { floats, bytes, sparse };
+
+/// A sparse matrix by columns: the nonzeros of column j are those from starts[j] to starts[j + 1].
+struct SparseColumns {
+  std::vector<std::size_t> starts;
+  std::vector<std::uint32_t> rows;
+  std::vector<float> values;
+};
+
+class Design {
+ public:
+  /// Rows one after the other. With an intercept, a column of ones comes before the first. Throws Error
+  /// naming the first row and column that is not finite.
+  static Design dense(std::span<const float> values, std::size_t rows, std::size_t columns, bool intercept);
+  static Design dense(std::span<const double> values, std::size_t rows, std::size_t columns, bool intercept);
+  /// x = scale * byte + shift.
+  static Design bytes(std::span<const std::uint8_t> values, std::size_t rows, std::size_t columns,
+                      float scale, float shift, bool intercept);
+  static Design sparse(const SparseColumns& columns, std::size_t rows, bool intercept);
+
+  std::size_t rows() const { return rows_; }
+  /// The column of ones included.
+  std::size_t columns() const { return columns_ + (intercept_ ? 1 : 0); }
+  bool has_intercept() const { return ones_; }
+  Storage storage() const { return storage_; }
+  std::size_t memory() const;  ///< bytes held
+
+  /// out[k][i] = sum_j X[i][j] v[k][j] for each of the classes k: v holds columns() numbers a class, out
+  /// padded_rows(rows()) a class (padding is set to 0).
+  void multiply(std::span<const double> v, std::size_t classes, float* out, ThreadPool& pool) const;
+  void multiply(std::span<const double> v, float* out, ThreadPool& pool) const { multiply(v, 1, out, pool); }
+  /// out[k][j] = sum_i X[i][j] r[k][i]; the layouts are those of multiply, and r is 0 in the padding.
+  void multiply_transposed(const float* r, std::size_t classes, std::span<double> out,
+                           ThreadPool& pool) const;
+  /// Column j (0: the ones, if there is an intercept), padding 0.
+  void column(std::size_t j, float* out) const;
+  /// out = sum over j in [first, first + v.size()) of X[.][j] v[j - first].
+  void multiply_block(std::size_t first, std::span<const double> v, float* out, ThreadPool& pool) const;
+  /// X^T W X; weights null: ones.
+  Eigen::MatrixXd gram(const float* weights, ThreadPool& pool) const;
+  /// The rows of a piece as columns of piece_rows floats each, rows that do not exist 0.
+  void panel(std::size_t piece, float* out) const;
+
+ private:
+  friend class PanelColumns;
+  Design(Storage storage, std::size_t rows, std::size_t columns, bool intercept)
+      : storage_(storage), rows_(rows), columns_(columns), ones_(intercept), intercept_(intercept) {}
+  std::size_t blocks() const { return padded_rows(rows_) / block_rows; }
+  void add_products(std::size_t piece, const std::vector<float>& factors, std::span<const float> constants,
+                    std::size_t classes, float* out) const;
+
+  Storage storage_;
+  std::size_t rows_, columns_;
+  bool ones_;       // the first column is an intercept
+  bool intercept_;  // and it is not stored
+  float scale_ = 1, shift_ = 0;
+  Floats floats_;  // [block][column][row in block]
+  Bytes bytes_;    // the same
+  // [piece][column]: where the nonzeros begin; rows are counted from the piece's first.
+  std::vector<std::size_t> starts_;
+  std::vector<std::uint16_t> sparse_rows_;
+  std::vector<float> sparse_values_;
+};
+
+/// Columns of floats in pieces: [piece][column][row in piece]. A column is what an axis line moves along.
+class PanelColumns {
+ public:
+  /// X times the (upper triangular) matrix, column for column.
+  PanelColumns(const Design& x, const Eigen::MatrixXd& matrix, ThreadPool& pool);
+  /// The same in the memory of a design of floats, which is used up.
+  PanelColumns(Design&& x, const Eigen::MatrixXd& matrix, ThreadPool& pool);
+
+  std::size_t rows() const { return rows_; }
+  std::size_t columns() const { return columns_; }
+  std::size_t memory() const { return values_.size() * sizeof(float); }
+  /// Where column j begins; the rows of piece p are at column(j) + p * stride().
+  const float* column(std::size_t j) const { return values_.data() + j * piece_rows; }
+  std::size_t stride() const { return columns_ * piece_rows; }
+  /// out[i] = base[i] + sum_j column_j[i] v[j], in double before it is rounded; base may be null.
+  void multiply(std::span<const double> v, const float* base, float* out, ThreadPool& pool) const;
+
+ private:
+  void fill(const Design& x, const Eigen::MatrixXd& matrix, ThreadPool& pool);
+  std::size_t rows_, columns_;
+  Floats values_;
+};
+
+}  // namespace onward::glm

@@ -1,0 +1,45 @@
+#pragma once
+// Priors of single coefficients, and of scale parameters (then cut at 0: half-normal, half-t).
+
+#include <cmath>
+
+#include "onward/target/jet.hpp"
+
+namespace onward::glm {
+
+struct Prior {
+  enum class Kind { flat, normal, student_t };
+  Kind kind = Kind::normal;
+  double location = 0, scale = 1;
+  double degrees = 3;  ///< student_t only
+
+  static Prior flat() { return {Kind::flat, 0, 1, 3}; }
+  static Prior normal(double location, double scale) { return {Kind::normal, location, scale, 3}; }
+  static Prior student_t(double degrees, double location, double scale) {
+    return {Kind::student_t, location, scale, degrees};
+  }
+
+  /// Log density up to a constant that does not depend on x, and its derivatives.
+  Jet at(double x) const {
+    if (kind == Kind::flat) return {};
+    const double z = (x - location) / scale;
+    if (kind == Kind::normal) return {-0.5 * z * z, -z / scale, -1 / (scale * scale)};
+    const double m = degrees + z * z;
+    return {-0.5 * (degrees + 1) * std::log1p(z * z / degrees), -(degrees + 1) * z / (m * scale),
+            -(degrees + 1) * (degrees - z * z) / (m * m * scale * scale)};
+  }
+  /// The curvature that Newton's method and whitening count on: that of the centre, never negative.
+  double precision() const {
+    if (kind == Kind::flat) return 0;
+    return (kind == Kind::normal ? 1 : (degrees + 1) / degrees) / (scale * scale);
+  }
+
+  /// The log density of log s for s = e^log_s under this prior cut at 0, with derivatives by log s.
+  Jet at_log(double log_s) const {
+    const double s = std::exp(log_s);
+    const Jet j = at(s);
+    return {j.value + log_s, j.slope * s + 1, j.curvature * s * s + j.slope * s};
+  }
+};
+
+}  // namespace onward::glm

@@ -1,0 +1,462 @@
+#include "onward/glm/axis_sampler.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "onward/error.hpp"
+#include "onward/glm/softmax.hpp"
+#include "onward/random/stream.hpp"
+
+namespace onward::glm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// The newton-line proposal from a jet: N(mean, sd^2).
+struct Proposal {
+  double mean, sd;
+};
+
+Proposal propose(const Jet& jet, double relaxation, double floor, bool& floored) {
+  const double curvature = std::abs(jet.curvature), least = floor * jet.slope * jet.slope;
+  floored = curvature < least;
+  double h = std::max(curvature, least);
+  if (h == 0) h = 1, floored = true;
+  const double width = 1 / std::sqrt(h);
+  return {relaxation * jet.slope / h, std::sqrt(relaxation * (2 - relaxation)) * width};
+}
+
+double log_normal(double x, const Proposal& p) {
+  const double z = (x - p.mean) / p.sd;
+  return -0.5 * z * z - std::log(p.sd);
+}
+
+}  // namespace
+
+/// What chains share and never change.
+struct AxisSampler::Shared {
+  Posterior posterior;
+  AxisSettings settings;
+  std::vector<std::string> names, warnings;
+  std::vector<double> centre;  // coefficients, class after class
+  double log_scale = 0;
+  std::optional<PanelColumns> columns;
+  Whitening whitening;
+  Floats base;                             // the predictor at the centre, class after class, offset included
+  std::vector<Observations> against_rest;  // categorical: one a class
+  bool normal_priors = true;
+  Eigen::VectorXd precisions;          // of the priors
+  std::vector<double> axis_curvature;  // of the normal priors along each axis
+  double set_up_seconds = 0;
+
+  std::size_t width() const { return posterior.design().columns(); }
+  std::size_t classes() const { return posterior.observations().classes(); }
+  std::size_t stride() const { return padded_rows(posterior.observations().rows()); }
+
+  void prepare_priors();
+  void use(const Whitening& w, std::span<const double> at, ThreadPool& pool, bool last);
+};
+
+namespace {
+
+using Vector = Eigen::VectorXd;
+Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
+
+}  // namespace
+
+/// One chain: its coefficients, its cached predictor and its random numbers.
+class AxisChain {
+ public:
+  using Shared = AxisSampler::Shared;
+  AxisChain(const AxisSampler::Shared& shared, std::uint32_t chain, ThreadPool& pool);
+
+  void start(double spread);
+  void sweep();
+  void refresh(bool check);
+  double log_density();
+  std::span<const double> parameters();
+  const Vector& coefficients(std::size_t k) const { return beta_[k]; }
+  const float* predictor() const { return eta_.data(); }
+  AxisReport report;
+
+ private:
+  const AxisSampler::Shared& s_;
+  ThreadPool& pool_;
+  Stream stream_;
+  std::uint64_t number_ = 0;  // of the sweep
+  std::vector<Vector> beta_;
+  std::vector<Vector> prior_slopes_;  // derivative of the log prior by each coefficient (normal priors)
+  double log_scale_ = 0;
+  double value_ = 0;  // sum over rows at the present place
+  Floats eta_, odds_, moved_, others_;
+  std::vector<double> noise_, uniforms_, out_;
+
+  double scale() const { return std::exp(log_scale_); }
+  void set_prior_slopes();
+  Jet prior_along(std::size_t k, std::size_t j, double alpha) const;
+  void sweep_axes(const Observations& y, std::size_t k, Floats& eta);
+  void sweep_classes();
+  void move_classes_together();
+  void update_scale();
+  bool accepts(double log_ratio, std::size_t draw) const { return std::log(uniforms_[draw]) < log_ratio; }
+};
+
+AxisChain::AxisChain(const Shared& shared, std::uint32_t chain, ThreadPool& pool)
+    : s_(shared), pool_(pool), stream_(shared.settings.seed, chain) {
+  const std::size_t width = s_.width(), classes = s_.classes();
+  beta_.assign(classes, Vector::Zero(index(width)));
+  prior_slopes_.assign(classes, Vector::Zero(index(width)));
+  for (std::size_t k = 0; k < classes; ++k)
+    for (std::size_t j = 0; j < width; ++j) beta_[k][index(j)] = s_.centre[k * width + j];
+  log_scale_ = s_.log_scale;
+  eta_.assign(classes * s_.stride(), 0.0f);
+  moved_.assign(s_.stride(), 0.0f);
+  if (classes > 1) odds_ = others_ = moved_;
+  const std::size_t draws = width * classes + (classes > 1 ? width : 0) + 2;
+  noise_.resize(draws);
+  uniforms_.resize(draws);
+  out_.resize(s_.names.size());
+}
+
+void AxisChain::start(double spread) {
+  const std::size_t width = s_.width();
+  std::vector<double> z(width);
+  for (std::size_t k = 0; k < beta_.size(); ++k) {
+    stream_.normals(k, Purpose::start, z);
+    const Vector step = s_.whitening.to_coefficients.triangularView<Eigen::Upper>() *
+                        Eigen::Map<const Vector>(z.data(), index(width));
+    beta_[k] += spread * step;
+  }
+  refresh(false);
+}
+
+void AxisChain::set_prior_slopes() {
+  for (std::size_t k = 0; k < beta_.size(); ++k)
+    for (std::size_t j = 0; j < s_.width(); ++j)
+      prior_slopes_[k][index(j)] = s_.posterior.priors()[j].at(beta_[k][index(j)]).slope;
+}
+
+/// The predictor from the coefficients, by way of the whitened columns.
+void AxisChain::refresh(bool check) {
+  const std::size_t width = s_.width(), stride = s_.stride(), rows = s_.posterior.observations().rows();
+  Floats fresh(eta_.size());
+  for (std::size_t k = 0; k < beta_.size(); ++k) {
+    const Vector from_centre =
+        beta_[k] - Eigen::Map<const Vector>(s_.centre.data() + k * width, index(width));
+    const Vector u = s_.whitening.from_coefficients.triangularView<Eigen::Upper>() * from_centre;
+    s_.columns->multiply({u.data(), width}, s_.base.data() + k * stride, fresh.data() + k * stride, pool_);
+  }
+  if (check)
+    for (std::size_t k = 0; k < beta_.size(); ++k)
+      for (std::size_t i = 0; i < rows; ++i) {
+        // With several classes only differences count: moves of all together are left out of the cache.
+        const auto relative = [&](const Floats& eta) {
+          const double here = eta[k * stride + i];
+          return beta_.size() > 1 ? here - static_cast<double>(eta[i]) : here;
+        };
+        report.largest_drift = std::max(report.largest_drift, std::abs(relative(fresh) - relative(eta_)));
+      }
+  eta_ = std::move(fresh);
+  set_prior_slopes();
+}
+
+/// The log prior along axis j of class k, alpha away from the present place; value relative to here.
+Jet AxisChain::prior_along(std::size_t k, std::size_t j, double alpha) const {
+  const auto axis = s_.whitening.to_coefficients.col(index(j)).head(index(j) + 1);
+  if (s_.normal_priors) {
+    const double slope = axis.dot(prior_slopes_[k].head(index(j) + 1)), curvature = s_.axis_curvature[j];
+    return {alpha * (slope + 0.5 * alpha * curvature), slope + alpha * curvature, curvature};
+  }
+  Jet sum;
+  for (Eigen::Index i = 0; i <= index(j); ++i) {
+    const Prior& prior = s_.posterior.priors()[static_cast<std::size_t>(i)];
+    const Jet jet = prior.at(beta_[k][i] + alpha * axis[i]);
+    sum.value += jet.value - prior.at(beta_[k][i]).value;
+    sum.slope += jet.slope * axis[i];
+    sum.curvature += jet.curvature * axis[i] * axis[i];
+  }
+  return sum;
+}
+
+void AxisChain::sweep_axes(const Observations& y, std::size_t k, Floats& eta) {
+  const AxisSettings& settings = s_.settings;
+  const PanelColumns& x = *s_.columns;
+  const std::size_t width = s_.width();
+  const double sigma = scale();
+  LineSums here =
+      y.sums({.eta = eta.data(), .next = x.column(0), .scale = sigma, .stride = x.stride()}, pool_);
+  value_ = here.value;
+  for (std::size_t j = 0; j < width; ++j) {
+    const float* next = j + 1 < width ? x.column(j + 1) : nullptr;
+    const std::size_t draw = k * width + j;
+    const Jet prior_here = prior_along(k, j, 0);
+    bool floored = false, floored_there = false;
+    const Proposal forward =
+        propose({value_, here.next_slope + prior_here.slope, here.next_curvature + prior_here.curvature},
+                settings.relaxation, settings.curvature_floor, floored);
+    // Rounded to the float that moves the predictor, so that coefficients and predictor agree.
+    const auto alpha = static_cast<float>(forward.mean + forward.sd * noise_[draw]);
+    const double a = static_cast<double>(alpha);
+    const LineSums there = y.sums({.eta = eta.data(),
+                                   .d = x.column(j),
+                                   .alpha = alpha,
+                                   .next = next,
+                                   .moved = moved_.data(),
+                                   .scale = sigma,
+                                   .stride = x.stride()},
+                                  pool_);
+    const Jet prior_there = prior_along(k, j, a);
+    const Proposal back =
+        propose({there.value, there.slope + prior_there.slope, there.curvature + prior_there.curvature},
+                settings.relaxation, settings.curvature_floor, floored_there);
+    const double log_ratio =
+        (there.value - value_) + prior_there.value + log_normal(-a, back) - log_normal(a, forward);
+    ++report.updates;
+    report.floored += floored || floored_there ? 1 : 0;
+    const bool finite =
+        std::isfinite(log_ratio) && std::isfinite(there.next_slope) && std::isfinite(there.next_curvature);
+    report.nonfinite += finite ? 0 : 1;
+    if (finite && accepts(log_ratio, draw)) {
+      ++report.accepted;
+      eta.swap(moved_);
+      value_ = there.value;
+      here = there;
+      const auto axis = s_.whitening.to_coefficients.col(index(j)).head(index(j) + 1);
+      beta_[k].head(index(j) + 1) += a * axis;
+      if (s_.normal_priors)
+        prior_slopes_[k].head(index(j) + 1) -= a * axis.cwiseProduct(s_.precisions.head(index(j) + 1));
+    } else if (next) {
+      here = y.sums({.eta = eta.data(), .next = next, .scale = sigma, .stride = x.stride()}, pool_);
+    }
+  }
+}
+
+void AxisChain::sweep_classes() {
+  const Observations& y = s_.posterior.observations();
+  const std::size_t stride = s_.stride();
+  for (std::size_t k = 0; k < beta_.size(); ++k) {
+    class_odds(y, eta_.data(), k, odds_.data(), others_.data(), pool_);
+    sweep_axes(s_.against_rest[k], k, odds_);
+    float* eta = eta_.data() + k * stride;
+    for (std::size_t i = 0; i < y.rows(); ++i) eta[i] = odds_[i] + others_[i];
+  }
+  move_classes_together();
+}
+
+/// Adds one vector to the coefficients of every class. The likelihood does not change, and with normal priors
+/// the mean over classes is drawn from its own normal, coefficient by coefficient.
+void AxisChain::move_classes_together() {
+  const std::size_t width = s_.width(), first = width * beta_.size();
+  const auto classes = static_cast<double>(beta_.size());
+  for (std::size_t j = 0; j < width; ++j) {
+    const Prior& prior = s_.posterior.priors()[j];
+    if (prior.kind == Prior::Kind::flat) continue;
+    const auto jet = [&](double alpha) {
+      Jet sum;
+      for (const Vector& beta : beta_) {
+        const Jet one = prior.at(beta[index(j)] + alpha);
+        sum.value += one.value, sum.slope += one.slope, sum.curvature += one.curvature;
+      }
+      return sum;
+    };
+    double alpha;
+    if (prior.kind == Prior::Kind::normal) {
+      double mean = 0;
+      for (const Vector& beta : beta_) mean += beta[index(j)] / classes;
+      alpha = prior.location - mean + prior.scale / std::sqrt(classes) * noise_[first + j];
+    } else {
+      bool floored = false;
+      const Jet here = jet(0);
+      const Proposal forward = propose(here, 1, s_.settings.curvature_floor, floored);
+      alpha = forward.mean + forward.sd * noise_[first + j];
+      const Jet there = jet(alpha);
+      const Proposal back = propose(there, 1, s_.settings.curvature_floor, floored);
+      const double log_ratio =
+          there.value - here.value + log_normal(-alpha, back) - log_normal(alpha, forward);
+      if (!accepts(log_ratio, first + j)) alpha = 0;
+    }
+    for (Vector& beta : beta_) beta[index(j)] += alpha;
+  }
+  set_prior_slopes();
+}
+
+void AxisChain::update_scale() {
+  const Observations& y = s_.posterior.observations();
+  const double squares = -2 * value_ * scale() * scale();  // gaussian
+  const auto jet = [&](double log_scale) {
+    const Jet rows = y.family() == Family::gaussian ? y.sigma_jet(squares, log_scale)
+                                                    : y.dispersion_jet(eta_.data(), log_scale, pool_);
+    const Jet prior = s_.posterior.options().scale.at_log(log_scale);
+    return Jet{rows.value + prior.value, rows.slope + prior.slope, rows.curvature + prior.curvature};
+  };
+  const std::size_t draw = noise_.size() - 2;
+  bool floored = false, floored_there = false;
+  const Jet here = jet(log_scale_);
+  Proposal forward = propose(here, 1, s_.settings.curvature_floor, floored);
+  // One move in ten is a plain one of random width, the same both ways: tails of a log scale are nearly flat.
+  const bool plain = uniforms_.back() < 0.1;
+  if (plain) forward = {0, 0.1 * std::exp(4.6 * uniforms_.back() / 0.1)};
+  const double alpha = forward.mean + forward.sd * noise_[draw];
+  const Jet there = jet(log_scale_ + alpha);
+  const Proposal back = plain ? forward : propose(there, 1, s_.settings.curvature_floor, floored_there);
+  const double log_ratio = there.value - here.value + log_normal(-alpha, back) - log_normal(alpha, forward);
+  if (std::isfinite(log_ratio) && accepts(log_ratio, draw)) log_scale_ += alpha;
+}
+
+void AxisChain::sweep() {
+  ++number_;
+  stream_.normals(number_, Purpose::noise, noise_);
+  stream_.uniforms(number_, Purpose::accept, uniforms_);
+  if (beta_.size() > 1)
+    sweep_classes();
+  else
+    sweep_axes(s_.posterior.observations(), 0, eta_);
+  if (s_.posterior.samples_scale()) update_scale();
+  if (number_ % s_.settings.refresh_every == 0) refresh(true);
+}
+
+double AxisChain::log_density() {
+  const Observations& y = s_.posterior.observations();
+  double sum = y.constant(scale());
+  if (beta_.size() > 1)
+    sum += softmax_sums(y, {.eta = eta_.data()}, pool_).value;
+  else
+    sum += y.sums({.eta = eta_.data(), .scale = scale()}, pool_).value;
+  for (const Vector& beta : beta_)
+    for (std::size_t j = 0; j < s_.width(); ++j) sum += s_.posterior.priors()[j].at(beta[index(j)]).value;
+  if (s_.posterior.samples_scale()) sum += s_.posterior.options().scale.at_log(log_scale_).value;
+  return sum;
+}
+
+std::span<const double> AxisChain::parameters() {
+  const std::size_t width = s_.width();
+  for (std::size_t k = 0; k < beta_.size(); ++k)
+    std::copy(beta_[k].begin(), beta_[k].end(), out_.begin() + static_cast<std::ptrdiff_t>(k * width));
+  if (s_.posterior.samples_scale()) out_.back() = scale();
+  return out_;
+}
+
+void AxisSampler::Shared::prepare_priors() {
+  const auto& priors = posterior.priors();
+  precisions.resize(index(width()));
+  for (std::size_t j = 0; j < width(); ++j) {
+    normal_priors = normal_priors && priors[j].kind != Prior::Kind::student_t;
+    precisions[index(j)] = priors[j].precision();
+  }
+  axis_curvature.resize(width());
+  for (std::size_t j = 0; j < width(); ++j)
+    axis_curvature[j] = -whitening.to_coefficients.col(index(j)).cwiseAbs2().dot(precisions);
+}
+
+/// Takes these coordinates, with their origin at the coefficients `at`.
+void AxisSampler::Shared::use(const Whitening& w, std::span<const double> at, ThreadPool& pool, bool last) {
+  whitening = w;
+  centre.assign(at.begin(), at.end());
+  base.assign(classes() * stride(), 0.0f);
+  posterior.design().multiply(centre, classes(), base.data(), pool);
+  const Floats& offset = posterior.observations().offset();
+  for (std::size_t k = 0; k < classes() && !offset.empty(); ++k)
+    for (std::size_t i = 0; i < offset.size(); ++i) base[k * stride() + i] += offset[i];
+  columns.reset();
+  if (last)
+    columns.emplace(posterior.give_design(w.to_coefficients, pool));
+  else
+    columns.emplace(posterior.design(), w.to_coefficients, pool);
+  prepare_priors();
+}
+
+AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings)
+    : shared_(new Shared{std::move(posterior), settings, {}, {}, {}, 0, {}, {}, {}, {}, true, {}, {}, 0}) {
+  const auto begin = Clock::now();
+  Shared& s = *shared_;
+  if (!(settings.relaxation > 0 && settings.relaxation < 2))
+    throw UsageError(fmt::format("relaxation is {}: it must lie between 0 and 2", settings.relaxation));
+  if (settings.refresh_every == 0)
+    throw UsageError("refresh_every is 0: the predictor must be computed afresh now and then");
+  if (settings.chains == 0 || settings.threads == 0)
+    throw UsageError("there must be at least 1 chain and 1 thread");
+  s.names = s.posterior.names();
+  ThreadPool pool(settings.threads);
+  if (s.classes() == 1) {
+    const Mode mode = find_mode(s.posterior, pool);
+    s.warnings = mode.warnings;
+    s.log_scale = std::log(mode.scale);
+    s.use(whiten(mode.precision), mode.coefficients, pool, true);
+  } else {
+    const Observations& y = s.posterior.observations();
+    s.warnings = dependent_columns(s.posterior.design(), s.posterior.design().gram(nullptr, pool));
+    for (std::size_t k = 0; k < s.classes(); ++k) s.against_rest.push_back(y.one_against_rest(k));
+    // First coordinates for equal classes; some sweeps bring the weights of the rows near their final ones.
+    std::vector<double> at(s.posterior.coefficients(), 0.0);
+    const Floats equal(s.classes() * s.stride(), 0.0f);
+    s.use(whiten(shared_precision(s.posterior, equal.data(), pool)), at, pool, false);
+    constexpr std::uint32_t no_chain = 0xffffffff;  // a stream that no chain has
+    constexpr int first_sweeps = 8;
+    AxisChain scout(s, no_chain, pool);
+    scout.start(0);
+    for (int i = 0; i < first_sweeps; ++i) scout.sweep();
+    for (std::size_t k = 0; k < s.classes(); ++k)
+      std::copy(scout.coefficients(k).begin(), scout.coefficients(k).end(),
+                at.begin() + static_cast<std::ptrdiff_t>(k * s.width()));
+    s.use(whiten(shared_precision(s.posterior, scout.predictor(), pool)), at, pool, true);
+  }
+  s.set_up_seconds = seconds_since(begin);
+}
+
+AxisSampler::~AxisSampler() = default;
+AxisSampler::AxisSampler(AxisSampler&&) noexcept = default;
+
+const std::vector<std::string>& AxisSampler::warnings() const { return shared_->warnings; }
+const std::vector<std::string>& AxisSampler::names() const { return shared_->names; }
+std::size_t AxisSampler::memory() const {
+  return shared_->columns->memory() + shared_->posterior.design().memory();
+}
+
+AxisReport AxisSampler::run(const AxisListener& listener) {
+  const Shared& s = *shared_;
+  const AxisSettings& settings = s.settings;
+  const auto begin = Clock::now();
+  std::vector<AxisReport> reports(settings.chains);
+  const auto run_chain = [&](std::size_t c, ThreadPool& pool) {
+    AxisChain chain(s, static_cast<std::uint32_t>(c), pool);
+    chain.start(settings.start_spread);
+    for (std::size_t i = 0; i < settings.warmup; ++i) chain.sweep();
+    for (std::size_t i = 0; i < settings.draws; ++i) {
+      chain.sweep();
+      listener({c, i, chain.log_density(), chain.parameters()});
+    }
+    reports[c] = chain.report;
+  };
+  ThreadPool pool(settings.threads);
+  if (settings.chains >= settings.threads) {
+    // Chains share the threads; the rows of each are walked by one.
+    pool.for_each(settings.chains, [&](std::size_t c) {
+      ThreadPool alone(1);
+      run_chain(c, alone);
+    });
+  } else {
+    for (std::size_t c = 0; c < settings.chains; ++c) run_chain(c, pool);
+  }
+  AxisReport total;
+  total.set_up_seconds = s.set_up_seconds;
+  total.seconds = seconds_since(begin);
+  for (const AxisReport& r : reports) {
+    total.updates += r.updates;
+    total.accepted += r.accepted;
+    total.floored += r.floored;
+    total.nonfinite += r.nonfinite;
+    total.largest_drift = std::max(total.largest_drift, r.largest_drift);
+  }
+  return total;
+}
+
+}  // namespace onward::glm

@@ -1,0 +1,295 @@
+#include "onward/glm/posterior.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "onward/error.hpp"
+#include "onward/glm/softmax.hpp"
+
+namespace onward::glm {
+namespace {
+
+void check(const Prior& prior, std::string_view what) {
+  if (!(prior.scale > 0) || !std::isfinite(prior.scale) || !std::isfinite(prior.location))
+    throw UsageError(
+        fmt::format("the prior of {} has location {} and scale {}: the scale must be above 0, both finite",
+                    what, prior.location, prior.scale));
+  if (prior.kind == Prior::Kind::student_t && !(prior.degrees > 0))
+    throw UsageError(fmt::format("the student-t prior of {} has {} degrees of freedom: they must be above 0",
+                                 what, prior.degrees));
+}
+
+/// The place of theta on the line from `at` along v, if it is on it to within rounding.
+std::optional<double> place_on_line(VectorView theta, const std::vector<double>& at,
+                                    const std::vector<double>& v) {
+  std::size_t longest = 0;
+  for (std::size_t i = 1; i < v.size(); ++i)
+    if (std::abs(v[i]) > std::abs(v[longest])) longest = i;
+  if (v[longest] == 0) return {};
+  const double alpha = (theta[longest] - at[longest]) / v[longest];
+  constexpr double rounding = 1e-15;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const double step = alpha * v[i];
+    // The recovered alpha carries the rounding of the longest entry.
+    const double slack =
+        rounding * (std::abs(at[i]) + std::abs(step) + std::abs(at[longest] * v[i] / v[longest]));
+    if (!(std::abs(theta[i] - (at[i] + step)) <= slack)) return {};
+  }
+  return alpha;
+}
+
+bool same(VectorView a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+}  // namespace
+
+Posterior::Posterior(std::shared_ptr<const Design> x, std::shared_ptr<const Observations> y,
+                     PosteriorOptions options, std::shared_ptr<ThreadPool> pool)
+    : x_(std::move(x)), y_(std::move(y)), options_(std::move(options)), pool_(std::move(pool)) {
+  if (!pool_) pool_ = std::make_shared<ThreadPool>(1);
+  if (x_->rows() != y_->rows())
+    throw Error(fmt::format("X has {} rows and y has {}: they must have as many", x_->rows(), y_->rows()));
+  if (options_.each.empty()) {
+    priors_.assign(x_->columns(), options_.coefficients);
+    if (x_->has_intercept()) priors_[0] = options_.intercept;
+  } else {
+    if (options_.each.size() != x_->columns())
+      throw UsageError(fmt::format("there are {} priors for {} columns (the intercept counts as one)",
+                                   options_.each.size(), x_->columns()));
+    priors_ = options_.each;
+  }
+  for (std::size_t j = 0; j < priors_.size(); ++j) check(priors_[j], fmt::format("column {}", j + 1));
+  check(options_.scale, "the scale parameter");
+  if (options_.known_scale && !(*options_.known_scale > 0))
+    throw UsageError(fmt::format("the known scale is {}: it must be above 0", *options_.known_scale));
+}
+
+std::vector<std::string> Posterior::names() const {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < y_->classes(); ++k)
+    for (std::size_t j = 0; j < x_->columns(); ++j) {
+      const bool ones = x_->has_intercept() && j == 0;
+      std::string name = ones ? "intercept" : fmt::format("beta.{}", j + (x_->has_intercept() ? 0 : 1));
+      if (y_->classes() > 1) name += fmt::format(".{}", k + 1);
+      names.push_back(std::move(name));
+    }
+  if (samples_scale()) names.emplace_back(y_->family() == Family::gaussian ? "sigma" : "phi");
+  return names;
+}
+
+void Posterior::constrain(VectorView theta, std::span<double> out) const {
+  std::copy(theta.begin(), theta.end(), out.begin());
+  if (samples_scale()) out.back() = std::exp(theta.back());
+}
+
+double Posterior::log_scale(VectorView theta) const {
+  if (samples_scale()) return theta.back();
+  return options_.known_scale ? std::log(*options_.known_scale) : 0.0;
+}
+
+void Posterior::afresh(VectorView at, bool offset, Predictor& out) {
+  out.at.assign(at.begin(), at.end());
+  const std::size_t stride = padded_rows(y_->rows());
+  out.values.resize(stride * y_->classes());
+  x_->multiply(at.first(coefficients()), y_->classes(), out.values.data(), *pool_);
+  if (offset && !y_->offset().empty())
+    for (std::size_t k = 0; k < y_->classes(); ++k)
+      for (std::size_t i = 0; i < stride; ++i) out.values[k * stride + i] += y_->offset()[i];
+  out.known = true;
+  out.moves = 0;
+  ++report_.products;
+}
+
+bool Posterior::move_to(VectorView theta) {
+  for (Predictor* from : {&here_, &base_})
+    for (const Predictor& d : directions_) {
+      if (!from->known || !d.known) continue;
+      const auto alpha = place_on_line(theta, from->at, d.at);
+      if (!alpha) continue;
+      const bool check = from->moves >= moves_between_products;
+      const auto step = static_cast<float>(*alpha);
+      Floats moved(from->values.size());
+      for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = from->values[i] + step * d.values[i];
+      const std::size_t moves = from->moves + 1;
+      if (from == &here_) std::swap(base_, here_);
+      if (check) {
+        afresh(theta, true, here_);
+        for (std::size_t i = 0; i < moved.size(); ++i)
+          report_.largest_drift =
+              std::max(report_.largest_drift,
+                       std::abs(static_cast<double>(here_.values[i]) - static_cast<double>(moved[i])));
+        return true;
+      }
+      here_.at.assign(theta.begin(), theta.end());
+      here_.values = std::move(moved);
+      here_.known = true;
+      here_.moves = moves;
+      ++report_.moves;
+      return true;
+    }
+  return false;
+}
+
+void Posterior::place(VectorView theta) {
+  if (here_.known && same(theta, here_.at)) return;
+  if (base_.known && same(theta, base_.at)) {
+    std::swap(base_, here_);
+    return;
+  }
+  if (move_to(theta)) return;
+  std::swap(base_, here_);
+  afresh(theta, true, here_);
+}
+
+const Posterior::Predictor& Posterior::along(VectorView v) {
+  for (std::size_t i : {latest_, 1 - latest_})
+    if (directions_[i].known && same(v, directions_[i].at)) {
+      latest_ = i;
+      return directions_[i];
+    }
+  latest_ = 1 - latest_;
+  afresh(v, false, directions_[latest_]);
+  return directions_[latest_];
+}
+
+Jet Posterior::prior_jet(VectorView theta, VectorView v, double alpha) const {
+  Jet sum;
+  for (std::size_t k = 0; k < y_->classes(); ++k)
+    for (std::size_t j = 0; j < x_->columns(); ++j) {
+      const std::size_t i = k * x_->columns() + j;
+      const double d = v.empty() ? 0.0 : v[i];
+      const Jet jet = priors_[j].at(theta[i] + alpha * d);
+      sum.value += jet.value;
+      sum.slope += jet.slope * d;
+      sum.curvature += jet.curvature * d * d;
+    }
+  if (samples_scale()) {
+    const double d = v.empty() ? 0.0 : v.back();
+    const Jet jet = options_.scale.at_log(theta.back() + alpha * d);
+    sum.value += jet.value;
+    sum.slope += jet.slope * d;
+    sum.curvature += jet.curvature * d * d;
+  }
+  return sum;
+}
+
+/// The log likelihood alpha along d from here_, with derivatives; v is the direction in the parameters.
+Jet Posterior::rows_jet(const Predictor& d, VectorView v, double alpha, Order order) {
+  const auto step = static_cast<float>(alpha);
+  const double log_scale_there =
+      log_scale(here_.at) + (samples_scale() && !v.empty() ? alpha * v.back() : 0.0);
+  const double scale = std::exp(log_scale_there);
+  RowLine line{.eta = here_.values.data(), .scale = scale};
+  if (order != Order::value || alpha != 0) {
+    line.d = d.values.data();
+    line.alpha = step;
+  }
+  const double turn = samples_scale() && !v.empty() ? v.back() : 0.0;  // of the log scale
+  const bool needs_moved = y_->family() == Family::negative_binomial && turn != 0 && order != Order::value;
+  if (needs_moved) {
+    scratch_.resize(here_.values.size());
+    line.moved = scratch_.data();
+  }
+  const LineSums sums = y_->classes() > 1 ? softmax_sums(*y_, line, *pool_) : y_->sums(line, *pool_);
+  Jet jet{sums.value + y_->constant(scale), sums.slope, sums.curvature};
+  if (turn != 0 && y_->family() == Family::gaussian) {
+    jet.curvature += -4 * turn * jet.slope + 4 * turn * turn * sums.value;
+    jet.slope += -turn * y_->total_weight() - 2 * turn * sums.value;
+  } else if (needs_moved) {
+    double mixed = 0;
+    const Jet by_scale = y_->dispersion_jet(scratch_.data(), log_scale_there, *pool_, line.d, &mixed);
+    jet.slope += turn * by_scale.slope;
+    jet.curvature += 2 * turn * mixed + turn * turn * by_scale.curvature;
+  }
+  return jet;
+}
+
+namespace {
+
+Jet cut(Jet jet, Order order) {
+  if (order == Order::value) jet.slope = 0;
+  if (order != Order::curvature) jet.curvature = 0;
+  return jet;
+}
+
+Jet sum_of(const Jet& a, const Jet& b) {
+  return {a.value + b.value, a.slope + b.slope, a.curvature + b.curvature};
+}
+
+}  // namespace
+
+Jet Posterior::jet(VectorView theta, VectorView v, Order order) {
+  place(theta);
+  if (order == Order::value)
+    return cut(sum_of(rows_jet(here_, {}, 0, order), prior_jet(theta, {}, 0)), order);
+  return cut(sum_of(rows_jet(along(v), v, 0, order), prior_jet(theta, v, 0)), order);
+}
+
+JetPair Posterior::jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
+  place(theta);
+  if (samples_scale()) return {jet(theta, v, order), jet(theta, w, order)};
+  const Predictor& first = along(v);
+  const Predictor& second = along(w);
+  const double scale = std::exp(log_scale(theta));
+  const RowLine line{
+      .eta = here_.values.data(), .d = first.values.data(), .next = second.values.data(), .scale = scale};
+  const LineSums sums = y_->classes() > 1 ? softmax_sums(*y_, line, *pool_) : y_->sums(line, *pool_);
+  const double value = sums.value + y_->constant(scale);
+  return {cut(sum_of({value, sums.slope, sums.curvature}, prior_jet(theta, v, 0)), order),
+          cut(sum_of({value, sums.next_slope, sums.next_curvature}, prior_jet(theta, w, 0)), order)};
+}
+
+double Posterior::gradient(VectorView theta, std::span<double> out) {
+  place(theta);
+  residuals_.resize(here_.values.size());
+  const double scale = std::exp(log_scale(theta));
+  const double rows = y_->classes() > 1
+                          ? softmax_residuals(*y_, here_.values.data(), residuals_.data(), *pool_)
+                          : y_->row_slopes(here_.values.data(), scale, residuals_.data(), nullptr, *pool_);
+  x_->multiply_transposed(residuals_.data(), y_->classes(), out.first(coefficients()), *pool_);
+  double value = rows + y_->constant(scale);
+  for (std::size_t i = 0; i < coefficients(); ++i) {
+    const Jet prior = priors_[i % x_->columns()].at(theta[i]);
+    value += prior.value;
+    out[i] += prior.slope;
+  }
+  if (samples_scale()) {
+    const Jet by_scale = y_->family() == Family::gaussian
+                             ? y_->sigma_jet(-2 * rows * scale * scale, theta.back())
+                             : y_->dispersion_jet(here_.values.data(), theta.back(), *pool_);
+    const Jet prior = options_.scale.at_log(theta.back());
+    value += prior.value;
+    out.back() = by_scale.slope + prior.slope;
+  }
+  return value;
+}
+
+Posterior::Line Posterior::line(VectorView theta, VectorView v) {
+  place(theta);
+  along(v);
+  line_direction_.assign(v.begin(), v.end());
+  return Line(*this);
+}
+
+Jet Posterior::jet_on_line(double alpha, Order order) {
+  return cut(sum_of(rows_jet(directions_[latest_], line_direction_, alpha, order),
+                    prior_jet(here_.at, line_direction_, alpha)),
+             order);
+}
+
+void Posterior::commit(double alpha) {
+  std::vector<double> theta = here_.at;
+  for (std::size_t i = 0; i < theta.size(); ++i) theta[i] += alpha * line_direction_[i];
+  place(theta);
+}
+
+PanelColumns Posterior::give_design(const Eigen::MatrixXd& matrix, ThreadPool& pool) {
+  if (x_.use_count() > 1) return PanelColumns(*x_, matrix, pool);
+  // Nobody else can see the design, so its memory may be used.
+  return PanelColumns(std::move(const_cast<Design&>(*x_)), matrix, pool);
+}
+
+}  // namespace onward::glm
