@@ -16,6 +16,7 @@ void add_summary(CLI::App& app, Action& action);
 void add_lists(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_paper(CLI::App& app, Action& action);
+void add_data(CLI::App& app, Action& action);
 
 enum ExitCode { done = 0, failed = 1, wrong_usage = 2, interrupted = 130 };
 

@@ -103,6 +103,7 @@ int run(int argc, char** argv) {
   onward::app::add_lists(app, action);
   onward::app::add_bench(app, action);
   onward::app::add_paper(app, action);
+  onward::app::add_data(app, action);
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     command->allow_extras();
     for (CLI::Option* option : command->get_options()) {
