@@ -132,7 +132,7 @@ TEST_F(Paper, JsonHasTheTableItsSettingsAndTheTime) {
 TEST_F(Paper, KilledAndResumedGivesTheSameTable) {
   const std::string line =
       "paper funnel --dims 3 --samplers rwm,mala,fmala,line-fmala,pc-fmala,pc-line-fmala --step-sizes 10"
-      " --seeds 4 --chains 4 --steps 4000 --equal evaluations --threads 1 --quiet --out ";
+      " --seeds 4 --chains 4 --steps 2500 --equal evaluations --threads 1 --quiet --out ";
   ASSERT_EQ(onward(line + "whole").code, 0);
 
   const auto finished_pieces = [&]() -> std::ptrdiff_t {
