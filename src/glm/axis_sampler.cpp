@@ -35,6 +35,10 @@ Proposal propose(const Jet& jet, double relaxation, double floor, bool& floored)
   return {relaxation * jet.slope / h, std::sqrt(relaxation * (2 - relaxation)) * width};
 }
 
+/// Updates of log sigma or log phi a sweep, and their kappa: its conditional is skewed, and an update cheap.
+constexpr std::size_t scale_moves = 3;
+constexpr double scale_floor = 0.1;
+
 double log_normal(double x, const Proposal& p) {
   const double z = (x - p.mean) / p.sd;
   return -0.5 * z * z - std::log(p.sd);
@@ -121,7 +125,7 @@ AxisChain::AxisChain(const Shared& shared, std::uint32_t chain, ThreadPool& pool
   eta_.assign(classes * s_.stride(), 0.0f);
   moved_.assign(s_.stride(), 0.0f);
   if (classes > 1) odds_ = others_ = moved_;
-  const std::size_t draws = width * classes + (classes > 1 ? width : 0) + 2;
+  const std::size_t draws = width * classes + (classes > 1 ? width : 0) + 2 * scale_moves;
   noise_.resize(draws);
   uniforms_.resize(draws);
   out_.resize(s_.names.size());
@@ -298,18 +302,24 @@ void AxisChain::update_scale() {
     const Jet prior = s_.posterior.options().scale.at_log(log_scale);
     return Jet{rows.value + prior.value, rows.slope + prior.slope, rows.curvature + prior.curvature};
   };
-  const std::size_t draw = noise_.size() - 2;
-  bool floored = false, floored_there = false;
-  const Jet here = jet(log_scale_);
-  Proposal forward = propose(here, 1, s_.settings.curvature_floor, floored);
-  // One move in ten is a plain one of random width, the same both ways: tails of a log scale are nearly flat.
-  const bool plain = uniforms_.back() < 0.1;
-  if (plain) forward = {0, 0.1 * std::exp(4.6 * uniforms_.back() / 0.1)};
-  const double alpha = forward.mean + forward.sd * noise_[draw];
-  const Jet there = jet(log_scale_ + alpha);
-  const Proposal back = plain ? forward : propose(there, 1, s_.settings.curvature_floor, floored_there);
-  const double log_ratio = there.value - here.value + log_normal(-alpha, back) - log_normal(alpha, forward);
-  if (std::isfinite(log_ratio) && accepts(log_ratio, draw)) log_scale_ += alpha;
+  Jet here = jet(log_scale_);
+  for (std::size_t move = 0; move < scale_moves; ++move) {
+    const std::size_t draw = noise_.size() - 2 * scale_moves + 2 * move;
+    bool floored = false, floored_there = false;
+    Proposal forward = propose(here, 1, scale_floor, floored);
+    // One move in ten is a plain one of random width, the same both ways: tails of a log scale are nearly
+    // flat.
+    const double choice = uniforms_[draw + 1];
+    const bool plain = choice < 0.1;
+    if (plain) forward = {0, 0.1 * std::exp(46 * choice)};
+    const double alpha = forward.mean + forward.sd * noise_[draw];
+    const Jet there = jet(log_scale_ + alpha);
+    const Proposal back = plain ? forward : propose(there, 1, scale_floor, floored_there);
+    const double log_ratio = there.value - here.value + log_normal(-alpha, back) - log_normal(alpha, forward);
+    if (!std::isfinite(log_ratio) || !accepts(log_ratio, draw)) continue;
+    log_scale_ += alpha;
+    here = there;
+  }
 }
 
 void AxisChain::sweep() {

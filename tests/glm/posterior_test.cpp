@@ -1,0 +1,180 @@
+// The regression target against the same density written plainly and differentiated by the scalars of ad/.
+
+#include "onward/glm/posterior.hpp"
+
+#include <gtest/gtest.h>
+
+#include "onward/error.hpp"
+#include "onward/target/target.hpp"
+#include "reference.hpp"
+
+namespace onward::testing {
+namespace {
+
+static_assert(Target<glm::Posterior> && HasGradient<glm::Posterior> && HasNames<glm::Posterior> &&
+              HasConstrain<glm::Posterior>);
+
+std::vector<double> normals(std::size_t count, std::uint64_t step, double scale = 1) {
+  std::vector<double> z(count);
+  Stream(11, 0).normals(step, Purpose::noise, z);
+  for (double& x : z) x *= scale;
+  return z;
+}
+
+/// Rows are floats: their rounding, with the predictor's, is about 1e-7 of each row's terms.
+void expect_near(const Jet& ours, const Jet& exact, double terms) {
+  const double tolerance = 4e-7 * terms;
+  EXPECT_NEAR(ours.value, exact.value, tolerance);
+  EXPECT_NEAR(ours.slope, exact.slope, tolerance);
+  EXPECT_NEAR(ours.curvature, exact.curvature, tolerance);
+}
+
+std::vector<Problem> variants(glm::Family family) {
+  std::vector<Problem> all{
+      problem(family), problem(family, {.weights = true, .offset = true}),
+      problem(family, {.rows = 5000, .predictors = 3, .intercept = false, .offset = true})};
+  all[1].priors.coefficients = glm::Prior::student_t(4, 0.3, 1.5);
+  all[2].priors.known_scale = 1.7;
+  return all;
+}
+
+TEST(Posterior, JetsAreThoseOfThePlainDensity) {
+  for (const glm::Family family : all_families())
+    for (const Problem& p : variants(family)) {
+      SCOPED_TRACE(std::string(glm::to_string(family)) + ", rows " + std::to_string(p.rows));
+      auto ours = p.posterior();
+      auto exact = target(p.dimension(), ReferenceDensity{p});
+      const auto terms = 10 * static_cast<double>(p.rows);
+      for (std::uint64_t place = 0; place < 3; ++place) {
+        const auto theta = normals(p.dimension(), 2 * place, 0.5),
+                   v = normals(p.dimension(), 2 * place + 1, 0.5);
+        expect_near(ours.jet(theta, v, Order::curvature), exact.jet(theta, v, Order::curvature), terms);
+        expect_near(ours.jet(theta, v, Order::slope), exact.jet(theta, v, Order::slope), terms);
+        expect_near(ours.jet(theta, {}, Order::value), exact.jet(theta, {}, Order::value), terms);
+      }
+    }
+}
+
+TEST(Posterior, PairsOfJetsAreTwoJets) {
+  for (const glm::Family family : all_families()) {
+    SCOPED_TRACE(glm::to_string(family));
+    const Problem p = problem(family);
+    auto pair = p.posterior(), alone = p.posterior();
+    const auto theta = normals(p.dimension(), 0, 0.3), v = normals(p.dimension(), 1),
+               w = normals(p.dimension(), 2);
+    const JetPair both = pair.jet_pair(theta, v, w, Order::curvature);
+    const auto terms = 30 * static_cast<double>(p.rows);
+    expect_near(both.first, alone.jet(theta, v, Order::curvature), terms);
+    expect_near(both.second, alone.jet(theta, w, Order::curvature), terms);
+  }
+}
+
+TEST(Posterior, GradientHasTheSlopesOfTheAxes) {
+  for (const glm::Family family : all_families())
+    for (const Problem& p : variants(family)) {
+      SCOPED_TRACE(glm::to_string(family));
+      auto ours = p.posterior();
+      auto exact = target(p.dimension(), ReferenceDensity{p});
+      const auto theta = normals(p.dimension(), 3, 0.4);
+      std::vector<double> gradient(p.dimension());
+      const double value = ours.gradient(theta, gradient);
+      const double tolerance = 4e-6 * static_cast<double>(p.rows);
+      EXPECT_NEAR(value, exact.jet(theta, {}, Order::value).value, tolerance);
+      for (std::size_t i = 0; i < p.dimension(); ++i) {
+        std::vector<double> axis(p.dimension(), 0.0);
+        axis[i] = 1;
+        EXPECT_NEAR(gradient[i], exact.jet(theta, axis, Order::slope).slope, tolerance) << i;
+      }
+    }
+}
+
+TEST(Posterior, LinesMoveAndCommit) {
+  for (const glm::Family family : all_families()) {
+    SCOPED_TRACE(glm::to_string(family));
+    const Problem p = problem(family);
+    auto ours = p.posterior();
+    auto exact = target(p.dimension(), ReferenceDensity{p});
+    auto theta = normals(p.dimension(), 0, 0.3);
+    const auto terms = 10 * static_cast<double>(p.rows);
+    for (std::uint64_t step = 1; step < 4; ++step) {
+      const auto v = normals(p.dimension(), step, 0.4);
+      auto line = ours.line(theta, v);
+      auto there = theta;
+      for (const double alpha : {-0.7, 0.0, 0.4}) {
+        for (std::size_t i = 0; i < theta.size(); ++i) there[i] = theta[i] + alpha * v[i];
+        expect_near(line.jet(alpha, Order::curvature), exact.jet(there, v, Order::curvature), terms);
+      }
+      line.commit(0.4);
+      theta = there;
+      expect_near(ours.jet(theta, v, Order::curvature), exact.jet(theta, v, Order::curvature), terms);
+    }
+  }
+}
+
+/// A chain on a line needs one product with X a step: the place on the line is recognised.
+TEST(Posterior, PlacesOnKnownLinesNeedNoProduct) {
+  const Problem p = problem(glm::Family::bernoulli, {.rows = 2000, .predictors = 6});
+  auto ours = p.posterior();
+  auto theta = normals(p.dimension(), 0, 0.3);
+  constexpr std::size_t steps = 500;
+  ours.jet(theta, normals(p.dimension(), 1), Order::value);
+  for (std::size_t step = 0; step < steps; ++step) {
+    const auto v = normals(p.dimension(), step + 1);
+    ours.jet(theta, v, Order::curvature);
+    const double alpha = step % 2 == 0 ? 0.05 : -0.04;
+    auto there = theta;
+    for (std::size_t i = 0; i < theta.size(); ++i) there[i] = theta[i] + alpha * v[i];
+    ours.jet(there, v, Order::curvature);
+    if (step % 3 != 0) theta = there;  // sometimes rejected
+  }
+  EXPECT_LE(ours.cache().products, steps + 1 + steps / glm::Posterior::moves_between_products);
+  EXPECT_GT(ours.cache().largest_drift, 0);
+  EXPECT_LT(ours.cache().largest_drift, 2e-5);
+  const auto v = normals(p.dimension(), 9999);
+  expect_near(ours.jet(theta, v, Order::curvature),
+              target(p.dimension(), ReferenceDensity{p}).jet(theta, v, Order::curvature), 1e5);
+}
+
+TEST(Posterior, BitsDoNotDependOnThreads) {
+  for (const glm::Family family : all_families()) {
+    SCOPED_TRACE(glm::to_string(family));
+    const Problem p = problem(family, {.rows = 20'000, .predictors = 3});
+    auto one = p.posterior(1), two = p.posterior(2), three = p.posterior(3);
+    const auto theta = normals(p.dimension(), 0, 0.3), v = normals(p.dimension(), 1);
+    const Jet a = one.jet(theta, v, Order::curvature);
+    std::vector<double> g1(p.dimension()), g2(p.dimension());
+    one.gradient(theta, g1);
+    for (glm::Posterior* many : {&two, &three}) {
+      const Jet b = many->jet(theta, v, Order::curvature);
+      EXPECT_EQ(a.value, b.value);
+      EXPECT_EQ(a.slope, b.slope);
+      EXPECT_EQ(a.curvature, b.curvature);
+      many->gradient(theta, g2);
+      EXPECT_EQ(g1, g2);
+    }
+  }
+}
+
+TEST(Posterior, NamesAndScales) {
+  const Problem p = problem(glm::Family::negative_binomial, {.predictors = 2});
+  const auto ours = p.posterior();
+  EXPECT_EQ(ours.names(), (std::vector<std::string>{"intercept", "beta.1", "beta.2", "phi"}));
+  std::vector<double> out(4);
+  ours.constrain(std::vector<double>{1, 2, 3, std::log(4.0)}, out);
+  EXPECT_DOUBLE_EQ(out[3], 4.0);
+  const Problem c = problem(glm::Family::categorical, {.predictors = 1, .intercept = false});
+  EXPECT_EQ(c.posterior().names(), (std::vector<std::string>{"beta.1.1", "beta.1.2", "beta.1.3"}));
+}
+
+TEST(Posterior, RefusesWhatDoesNotFit) {
+  const auto x = std::make_shared<glm::Design>(glm::Design::dense(std::vector<double>{1, 2, 3}, 3, 1, true));
+  const auto y = std::make_shared<glm::Observations>(glm::Family::poisson, std::vector<double>{1, 2});
+  EXPECT_THROW(glm::Posterior(x, y), Error);
+  const auto y3 = std::make_shared<glm::Observations>(glm::Family::gaussian, std::vector<double>{1, 2, 3});
+  EXPECT_THROW(glm::Posterior(x, y3, {.coefficients = glm::Prior::normal(0, 0)}), UsageError);
+  EXPECT_THROW(glm::Posterior(x, y3, {.each = {glm::Prior::flat()}}), UsageError);
+  EXPECT_THROW(glm::Posterior(x, y3, {.known_scale = -1.0}), UsageError);
+}
+
+}  // namespace
+}  // namespace onward::testing

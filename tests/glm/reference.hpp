@@ -1,0 +1,197 @@
+#pragma once
+// Regressions written as anyone would write them first, for any scalar: what the fast ones are checked
+// against.
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "onward/ad/ad.hpp"
+#include "onward/glm/posterior.hpp"
+#include "onward/random/stream.hpp"
+#include "onward/target/callable.hpp"
+#include "onward/target/line_view.hpp"
+
+namespace onward::testing {
+
+/// A regression's data in double, and the same as the library's own types.
+struct Problem {
+  glm::Family family;
+  std::size_t rows, columns;  // the column of ones included
+  bool intercept;
+  std::vector<double> x, y;  // x: row after row, without the ones
+  glm::RowOptions options;
+  glm::PosteriorOptions priors;
+
+  double entry(std::size_t i, std::size_t j) const {
+    if (intercept && j == 0) return 1;
+    const std::size_t stored = columns - (intercept ? 1 : 0);
+    return x[i * stored + j - (intercept ? 1 : 0)];
+  }
+  double weight(std::size_t i) const { return options.weights.empty() ? 1 : options.weights[i]; }
+  double offset(std::size_t i) const { return options.offset.empty() ? 0 : options.offset[i]; }
+  std::size_t classes() const { return family == glm::Family::categorical ? options.classes : 1; }
+  bool samples_scale() const {
+    return (family == glm::Family::gaussian || family == glm::Family::negative_binomial) &&
+           !priors.known_scale;
+  }
+  std::size_t dimension() const { return columns * classes() + (samples_scale() ? 1 : 0); }
+
+  glm::Posterior posterior(std::size_t threads = 1) const {
+    const std::size_t stored = columns - (intercept ? 1 : 0);
+    return glm::Posterior(std::make_shared<glm::Design>(
+                              glm::Design::dense(std::span<const double>(x), rows, stored, intercept)),
+                          std::make_shared<glm::Observations>(family, y, options), priors,
+                          std::make_shared<ThreadPool>(threads));
+  }
+};
+
+template <class T>
+T log_prior(const glm::Prior& prior, const T& x) {
+  using std::log1p;
+  if (prior.kind == glm::Prior::Kind::flat) return T(0.0) * x;
+  const T z = (x - prior.location) / prior.scale;
+  if (prior.kind == glm::Prior::Kind::normal) return -0.5 * (z * z);
+  return -0.5 * (prior.degrees + 1) * log1p(z * z / prior.degrees);
+}
+
+/// log p(y | eta) of one row, normalised.
+template <class T>
+T log_row(const Problem& p, std::size_t i, const T& eta, const T& scale) {
+  using std::exp, std::expm1, std::lgamma, std::log;
+  const double y = p.y[i];
+  switch (p.family) {
+    case glm::Family::gaussian: {
+      const T z = (y - eta) / scale;
+      return -0.5 * (z * z) - log(scale) - 0.5 * std::log(2 * M_PI);
+    }
+    case glm::Family::bernoulli:
+      return y * eta - softplus(eta);
+    case glm::Family::probit:
+      return normal_lcdf(T(eta * (2 * y - 1)));
+    case glm::Family::cloglog: {
+      const T m = exp(eta);
+      return y > 0.5 ? T(log(-expm1(-m))) : T(-m);
+    }
+    case glm::Family::binomial: {
+      const double n = p.options.trials[i];
+      return y * eta - n * softplus(eta) + std::lgamma(n + 1) - std::lgamma(y + 1) - std::lgamma(n - y + 1);
+    }
+    case glm::Family::poisson:
+      return y * eta - exp(eta) - std::lgamma(y + 1);
+    case glm::Family::negative_binomial: {
+      const T total = log(exp(eta) + scale);
+      return lgamma(y + scale) - lgamma(scale) - std::lgamma(y + 1) + scale * (log(scale) - total) +
+             y * (eta - total);
+    }
+    case glm::Family::categorical:
+      break;
+  }
+  return T(0.0);
+}
+
+/// The log posterior of a Problem for any scalar.
+struct ReferenceDensity {
+  Problem p;
+
+  template <class V>
+  auto operator()(const V& t) const {
+    using std::exp, std::log;
+    using T = scalar_of<V>;
+    T sum(0.0);
+    const std::size_t width = p.columns;
+    for (std::size_t k = 0; k < p.classes(); ++k)
+      for (std::size_t j = 0; j < width; ++j) {
+        const glm::Prior& prior = p.intercept && j == 0 ? p.priors.intercept : p.priors.coefficients;
+        sum += log_prior(prior, T(t[k * width + j]));
+      }
+    T scale(p.priors.known_scale.value_or(1.0));
+    if (p.samples_scale()) {
+      const T log_scale = t[p.dimension() - 1];
+      scale = exp(log_scale);
+      sum += log_prior(p.priors.scale, scale) + log_scale;
+    }
+    for (std::size_t i = 0; i < p.rows; ++i) {
+      const auto predictor = [&](std::size_t k) {
+        T eta(p.offset(i));
+        for (std::size_t j = 0; j < width; ++j) eta += p.entry(i, j) * t[k * width + j];
+        return eta;
+      };
+      if (p.family == glm::Family::categorical) {
+        T total(0.0), chosen(0.0);
+        for (std::size_t k = 0; k < p.classes(); ++k) {
+          const T eta = predictor(k);
+          total += exp(eta);
+          if (p.y[i] == static_cast<double>(k)) chosen = eta;
+        }
+        sum += p.weight(i) * (chosen - log(total));
+      } else {
+        sum += p.weight(i) * log_row(p, i, predictor(0), scale);
+      }
+    }
+    return sum;
+  }
+};
+
+struct Shape {
+  std::size_t rows = 300, predictors = 4;
+  bool intercept = true, weights = false, offset = false;
+  std::uint64_t seed = 5;
+};
+
+/// Made-up data of a family. Numbers are floats, so that both sides see the same.
+inline Problem problem(glm::Family family, const Shape& shape = {}) {
+  Problem p{family, shape.rows, shape.predictors + (shape.intercept ? 1 : 0), shape.intercept, {}, {},
+            {},     {}};
+  const Stream stream(shape.seed, static_cast<std::uint32_t>(family));
+  p.x.resize(shape.rows * shape.predictors);
+  stream.normals(0, Purpose::noise, p.x);
+  std::vector<double> beta(shape.predictors), noise(shape.rows), uniforms(shape.rows), extra(shape.rows);
+  stream.normals(1, Purpose::noise, beta);
+  stream.normals(2, Purpose::noise, noise);
+  stream.uniforms(3, Purpose::noise, uniforms);
+  stream.uniforms(4, Purpose::noise, extra);
+  for (double& x : p.x) x = static_cast<float>(x);
+  if (family == glm::Family::categorical) p.options.classes = 3;
+  for (std::size_t i = 0; i < shape.rows; ++i) {
+    double eta = 0.2;
+    for (std::size_t j = 0; j < shape.predictors; ++j) eta += 0.5 * beta[j] * p.x[i * shape.predictors + j];
+    if (shape.offset) p.options.offset.push_back(static_cast<float>(extra[i] - 0.5));
+    if (shape.weights) p.options.weights.push_back(static_cast<float>(0.5 + extra[i]));
+    const double u = uniforms[i];
+    switch (family) {
+      case glm::Family::gaussian:
+        p.y.push_back(static_cast<float>(eta + 0.7 * noise[i]));
+        break;
+      case glm::Family::bernoulli:
+      case glm::Family::probit:
+      case glm::Family::cloglog:
+        p.y.push_back(u < 1 / (1 + std::exp(-eta)) ? 1 : 0);
+        break;
+      case glm::Family::binomial:
+        p.options.trials.push_back(std::floor(1 + 9 * extra[i]));
+        p.y.push_back(std::floor((p.options.trials.back() + 1) * u / (1 + std::exp(-eta))));
+        break;
+      case glm::Family::categorical:
+        p.y.push_back(std::min(2.0, std::floor(3 * u / (1 + std::exp(-eta)) * 1.5)));
+        break;
+      case glm::Family::poisson:
+      case glm::Family::negative_binomial:
+        p.y.push_back(std::floor(-std::log(u) * std::exp(eta)));
+        break;
+    }
+  }
+  return p;
+}
+
+inline const std::vector<glm::Family>& all_families() {
+  static const std::vector<glm::Family> families{
+      glm::Family::gaussian, glm::Family::bernoulli,   glm::Family::probit,  glm::Family::cloglog,
+      glm::Family::binomial, glm::Family::categorical, glm::Family::poisson, glm::Family::negative_binomial};
+  return families;
+}
+
+}  // namespace onward::testing
