@@ -26,18 +26,33 @@ struct Proposal {
   double mean, sd;
 };
 
-Proposal propose(const Jet& jet, double relaxation, double floor, bool& floored) {
-  const double curvature = std::abs(jet.curvature), least = floor * jet.slope * jet.slope;
+/// How a jet becomes a proposal; the same rule both ways, whichever it is.
+struct Rule {
+  double relaxation;  ///< c
+  double floor;       ///< kappa
+  double longest;     ///< widths that the mean of a proposal may be away
+};
+
+/// For places far from the mode. The plain rule jumps from there straight to the mode, which the way back
+/// hardly ever does, so that its proposals are all rejected; steps of a few widths are taken back often
+/// enough.
+constexpr Rule careful{1.0, 0.02, 2.5};
+/// One sweep in so many goes by the careful rule, so that no chain stays where the other cannot move it.
+constexpr std::uint64_t careful_every = 10;
+
+Proposal propose(const Jet& jet, const Rule& rule, bool& floored) {
+  const double curvature = std::abs(jet.curvature), least = rule.floor * jet.slope * jet.slope;
   floored = curvature < least;
   double h = std::max(curvature, least);
   if (h == 0) h = 1, floored = true;
   const double width = 1 / std::sqrt(h);
-  return {relaxation * jet.slope / h, std::sqrt(relaxation * (2 - relaxation)) * width};
+  return {rule.relaxation * std::clamp(jet.slope / h, -rule.longest * width, rule.longest * width),
+          std::sqrt(rule.relaxation * (2 - rule.relaxation)) * width};
 }
 
-/// Updates of log sigma or log phi a sweep, and their kappa: its conditional is skewed, and an update cheap.
+/// Updates of log sigma or log phi a sweep, and their rule: its conditional is skewed, and an update cheap.
 constexpr std::size_t scale_moves = 3;
-constexpr double scale_floor = 0.1;
+constexpr Rule scale_rule{1.0, 0.1, 2.5};
 
 double log_normal(double x, const Proposal& p) {
   const double z = (x - p.mean) / p.sd;
@@ -84,7 +99,8 @@ class AxisChain {
   AxisChain(const AxisSampler::Shared& shared, std::uint32_t chain, ThreadPool& pool);
 
   void start(double spread);
-  void sweep();
+  /// One update along every axis; `is_warmup`: by the careful rule.
+  void sweep(bool is_warmup);
   void refresh(bool check);
   double log_density();
   std::span<const double> parameters();
@@ -99,6 +115,7 @@ class AxisChain {
   std::uint64_t number_ = 0;  // of the sweep
   std::vector<Vector> beta_;
   std::vector<Vector> prior_slopes_;  // derivative of the log prior by each coefficient (normal priors)
+  Rule rule_ = careful;               // of this sweep
   double log_scale_ = 0;
   double value_ = 0;  // sum over rows at the present place
   Floats eta_, odds_, moved_, others_;
@@ -192,7 +209,6 @@ Jet AxisChain::prior_along(std::size_t k, std::size_t j, double alpha) const {
 }
 
 void AxisChain::sweep_axes(const Observations& y, std::size_t k, Floats& eta) {
-  const AxisSettings& settings = s_.settings;
   const PanelColumns& x = *s_.columns;
   const std::size_t width = s_.width();
   const double sigma = scale();
@@ -206,7 +222,7 @@ void AxisChain::sweep_axes(const Observations& y, std::size_t k, Floats& eta) {
     bool floored = false, floored_there = false;
     const Proposal forward =
         propose({value_, here.next_slope + prior_here.slope, here.next_curvature + prior_here.curvature},
-                settings.relaxation, settings.curvature_floor, floored);
+                rule_, floored);
     // Rounded to the float that moves the predictor, so that coefficients and predictor agree.
     const auto alpha = static_cast<float>(forward.mean + forward.sd * noise_[draw]);
     const double a = static_cast<double>(alpha);
@@ -221,7 +237,7 @@ void AxisChain::sweep_axes(const Observations& y, std::size_t k, Floats& eta) {
     const Jet prior_there = prior_along(k, j, a);
     const Proposal back =
         propose({there.value, there.slope + prior_there.slope, there.curvature + prior_there.curvature},
-                settings.relaxation, settings.curvature_floor, floored_there);
+                rule_, floored_there);
     const double log_ratio =
         (there.value - value_) + prior_there.value + log_normal(-a, back) - log_normal(a, forward);
     ++report.updates;
@@ -280,10 +296,10 @@ void AxisChain::move_classes_together() {
     } else {
       bool floored = false;
       const Jet here = jet(0);
-      const Proposal forward = propose(here, 1, s_.settings.curvature_floor, floored);
+      const Proposal forward = propose(here, careful, floored);
       alpha = forward.mean + forward.sd * noise_[first + j];
       const Jet there = jet(alpha);
-      const Proposal back = propose(there, 1, s_.settings.curvature_floor, floored);
+      const Proposal back = propose(there, careful, floored);
       const double log_ratio =
           there.value - here.value + log_normal(-alpha, back) - log_normal(alpha, forward);
       if (!accepts(log_ratio, first + j)) alpha = 0;
@@ -306,7 +322,7 @@ void AxisChain::update_scale() {
   for (std::size_t move = 0; move < scale_moves; ++move) {
     const std::size_t draw = noise_.size() - 2 * scale_moves + 2 * move;
     bool floored = false, floored_there = false;
-    Proposal forward = propose(here, 1, scale_floor, floored);
+    Proposal forward = propose(here, scale_rule, floored);
     // One move in ten is a plain one of random width, the same both ways: tails of a log scale are nearly
     // flat.
     const double choice = uniforms_[draw + 1];
@@ -314,7 +330,7 @@ void AxisChain::update_scale() {
     if (plain) forward = {0, 0.1 * std::exp(46 * choice)};
     const double alpha = forward.mean + forward.sd * noise_[draw];
     const Jet there = jet(log_scale_ + alpha);
-    const Proposal back = plain ? forward : propose(there, 1, scale_floor, floored_there);
+    const Proposal back = plain ? forward : propose(there, scale_rule, floored_there);
     const double log_ratio = there.value - here.value + log_normal(-alpha, back) - log_normal(alpha, forward);
     if (!std::isfinite(log_ratio) || !accepts(log_ratio, draw)) continue;
     log_scale_ += alpha;
@@ -322,8 +338,12 @@ void AxisChain::update_scale() {
   }
 }
 
-void AxisChain::sweep() {
+void AxisChain::sweep(bool is_warmup) {
   ++number_;
+  constexpr double anywhere = 1e300;
+  rule_ = is_warmup || number_ % careful_every == 0
+              ? careful
+              : Rule{s_.settings.relaxation, s_.settings.curvature_floor, anywhere};
   stream_.normals(number_, Purpose::noise, noise_);
   stream_.uniforms(number_, Purpose::accept, uniforms_);
   if (beta_.size() > 1)
@@ -413,7 +433,7 @@ AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings)
     constexpr int first_sweeps = 8;
     AxisChain scout(s, no_chain, pool);
     scout.start(0);
-    for (int i = 0; i < first_sweeps; ++i) scout.sweep();
+    for (int i = 0; i < first_sweeps; ++i) scout.sweep(true);
     for (std::size_t k = 0; k < s.classes(); ++k)
       std::copy(scout.coefficients(k).begin(), scout.coefficients(k).end(),
                 at.begin() + static_cast<std::ptrdiff_t>(k * s.width()));
@@ -439,9 +459,9 @@ AxisReport AxisSampler::run(const AxisListener& listener) {
   const auto run_chain = [&](std::size_t c, ThreadPool& pool) {
     AxisChain chain(s, static_cast<std::uint32_t>(c), pool);
     chain.start(settings.start_spread);
-    for (std::size_t i = 0; i < settings.warmup; ++i) chain.sweep();
+    for (std::size_t i = 0; i < settings.warmup; ++i) chain.sweep(true);
     for (std::size_t i = 0; i < settings.draws; ++i) {
-      chain.sweep();
+      chain.sweep(false);
       listener({c, i, chain.log_density(), chain.parameters()});
     }
     reports[c] = chain.report;

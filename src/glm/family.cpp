@@ -195,7 +195,7 @@ Floats padded(std::span<const double> values) {
   return out;
 }
 
-constexpr std::size_t most_steps = 4096;  // of a rising factorial, taken one by one
+constexpr std::size_t most_steps = 65536;  // of a rising factorial, taken one by one
 
 double log_choose(double n, double y) {
   return simd::lgamma(n + 1) - simd::lgamma(y + 1) - simd::lgamma(n - y + 1);

@@ -23,13 +23,13 @@ namespace onward::glm {
 
 struct AxisSettings {
   std::size_t chains = 4;
-  std::size_t warmup = 50;   ///< sweeps not kept
+  std::size_t warmup = 100;  ///< sweeps not kept
   std::size_t draws = 1000;  ///< sweeps kept, a chain
   std::uint64_t seed = 1;
   std::size_t threads = 1;
   double relaxation = 1.3;  ///< c, between 0 and 2; above 1 successive draws are over-relaxed
-  /// kappa: h is at least kappa s^2. It acts beyond 1/sqrt(kappa) widths from the mode: 7. At 0.1 (3 widths)
-  /// chains are held up in the tails of what is nearly normal, for hundreds of sweeps now and then.
+  /// kappa: h is at least kappa s^2. It acts beyond 1/sqrt(kappa) widths from the mode, 7 of them; at 0.1,
+  /// that is 3 widths, chains are held up in the tails of what is nearly normal.
   double curvature_floor = 0.02;
   double start_spread = 1.5;       ///< starts: the mode plus so many posterior widths of normal noise
   std::size_t refresh_every = 50;  ///< sweeps after which the predictor is computed afresh

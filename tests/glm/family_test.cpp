@@ -1,0 +1,86 @@
+// Observed rows: what is refused, with which row named, and when double arithmetic is used.
+
+#include "onward/glm/family.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "onward/error.hpp"
+
+namespace onward::glm {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+using Numbers = std::vector<double>;
+
+void expect_refused(Family family, const Numbers& y, const std::string& row, const std::string& why,
+                    const RowOptions& options = {}) {
+  EXPECT_THAT([&] { Observations(family, y, options); },
+              ThrowsMessage<Error>(AllOf(HasSubstr(row), HasSubstr(why))));
+}
+
+TEST(Observations, NamesTheFirstRowOutOfRange) {
+  expect_refused(Family::bernoulli, {0, 1, 2, 3}, "row 3 is 2", "0 or 1");
+  expect_refused(Family::probit, {0, 0.5}, "row 2", "0 or 1");
+  expect_refused(Family::cloglog, {-1}, "row 1", "0 or 1");
+  expect_refused(Family::poisson, {0, 1, -2}, "row 3 is -2", "whole number");
+  expect_refused(Family::poisson, {0.5}, "row 1", "whole number");
+  expect_refused(Family::negative_binomial, {1, 1e9}, "row 2", "whole number");
+  expect_refused(Family::categorical, {0, 1, 5}, "row 3 is 5", "class from 0 to 2", {.classes = 3});
+  expect_refused(Family::binomial, {1, 4}, "row 2 is 4", "trials, 3", {.trials = {2, 3}});
+  for (const Family family : {Family::gaussian, Family::bernoulli, Family::poisson, Family::categorical})
+    expect_refused(family, {0, 1, NAN, INFINITY}, "row 3 is nan", "finite");
+}
+
+TEST(Observations, ChecksWhatComesWithTheRows) {
+  expect_refused(Family::gaussian, {1, 2}, "weights in row 2 is -1", ">= 0", {.weights = {1, -1}});
+  expect_refused(Family::gaussian, {1, 2}, "offset in row 1 is nan", "finite", {.offset = {NAN, 1}});
+  expect_refused(Family::gaussian, {1, 2}, "2 rows of y but 3 of weights", "each row",
+                 {.weights = {1, 1, 1}});
+  expect_refused(Family::binomial, {1, 1}, "trials in row 2 is 1.5", "whole", {.trials = {1, 1.5}});
+  EXPECT_THROW(Observations(Family::binomial, Numbers{1}), UsageError);
+  EXPECT_THROW(Observations(Family::poisson, Numbers{1}, {.trials = {2}}), UsageError);
+  EXPECT_THROW(Observations(Family::gaussian, Numbers{}), Error);
+  EXPECT_THROW(Observations(Family::categorical, Numbers{0, 0}), Error);
+}
+
+TEST(Observations, LargeCountsAreComputedInDouble) {
+  EXPECT_EQ(Observations(Family::poisson, Numbers(1000, 3)).arithmetic(), Arithmetic::in_float);
+  EXPECT_EQ(Observations(Family::binomial, Numbers(1000, 3), {.trials = Numbers(1000, 1e6)}).arithmetic(),
+            Arithmetic::in_double);
+  // The value of a row is then good to more digits than a float has.
+  const Observations y(Family::binomial, Numbers(1000, 4e5), {.trials = Numbers(1000, 1e6)});
+  ThreadPool pool(1);
+  Floats eta(padded_rows(1000), -0.25f);
+  const double row = 4e5 * -0.25 - 1e6 * std::log1p(std::exp(-0.25));
+  EXPECT_NEAR(y.sums({.eta = eta.data()}, pool).value, 1000 * row, 1e-12 * std::abs(1000 * row));
+}
+
+TEST(Observations, DispersionMayBeHuge) {
+  // As phi grows a negative binomial becomes a Poisson, and no digits may be lost on the way.
+  const Numbers counts{0, 1, 2, 3, 4, 0, 7, 2, 5000};
+  const Observations negative(Family::negative_binomial, counts), poisson(Family::poisson, counts);
+  ThreadPool pool(1);
+  Floats eta(padded_rows(counts.size()), 0.7f);
+  eta[8] = 8.5f;
+  const double limit = poisson.sums({.eta = eta.data()}, pool).value + poisson.constant(1);
+  for (const double log_phi : {25.0, 30.0, 34.0}) {
+    const Jet jet = negative.dispersion_jet(eta.data(), log_phi, pool);
+    EXPECT_NEAR(jet.value, limit, 2e-3) << log_phi;
+    EXPECT_NEAR(jet.slope, 0, 1e-3) << log_phi;
+    EXPECT_NEAR(jet.curvature, 0, 1e-3) << log_phi;
+  }
+}
+
+TEST(Family, NamesGoBothWays) {
+  for (const auto& name : family_names()) EXPECT_EQ(to_string(parse_family(name)), name);
+  EXPECT_THAT([] { parse_family("poison"); }, ThrowsMessage<UsageError>(HasSubstr("poisson")));
+}
+
+}  // namespace
+}  // namespace onward::glm
