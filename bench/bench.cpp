@@ -27,10 +27,11 @@ int calls_for(const std::function<void()>& f) {
 
 }  // namespace
 
-std::vector<std::string> cases() { return {"acceptance", "gradients", "jets", "kernels"}; }
+std::vector<std::string> cases() { return {"acceptance", "glm-kernels", "gradients", "jets", "kernels"}; }
 
 std::vector<Row> run(const std::string& name) {
   if (name == "acceptance") return acceptance();
+  if (name == "glm-kernels") return glm_kernels();
   if (name == "gradients") return gradients();
   if (name == "jets") return jets();
   if (name == "kernels") return kernels();

@@ -32,6 +32,7 @@ std::vector<Row> jets();
 std::vector<Row> kernels();
 std::vector<Row> acceptance();
 std::vector<Row> gradients();
+std::vector<Row> glm_kernels();
 
 /// Seconds that one call of each of two functions takes: the least of several rounds in which they alternate,
 /// so that a disturbance of the machine hits both.

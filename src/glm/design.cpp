@@ -1,8 +1,8 @@
 #include "onward/glm/design.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,40 +28,37 @@ inline Lanes load_lanes(const std::uint8_t* p) {
 #endif
 }
 
-/// Whether all `count` rows of a block's column are 0: it pays to look for images only.
-template <std::size_t count>
-inline bool all_zero(const float*) {
-  return false;
-}
-template <std::size_t count>
-inline bool all_zero(const std::uint8_t* p) {
-  std::uint64_t any = 0;
-  for (std::size_t i = 0; i < count; i += 8) {
-    std::uint64_t word;
-    std::memcpy(&word, p + i, 8);
-    any |= word;
-  }
-  return any == 0;
-}
+/// The columns of a block that are worth a visit: all of them, or a list of those that are not 0 throughout.
+/// Looking at the bytes each time would cost a mispredicted branch too often.
+struct AllColumns {
+  std::size_t count;
+  std::size_t operator[](std::size_t i) const { return i; }
+};
+struct ListedColumns {
+  const std::uint32_t* list;
+  std::size_t count;
+  std::size_t operator[](std::size_t i) const { return list[i]; }
+};
 
 /// `classes` products for `rows` of the 64 rows of a block: out[k][row] = constant[k] + sum_j x[j][row]
 /// f[j][k]. The sums stay in registers from the first column to the last.
-template <std::size_t classes, std::size_t rows, class Element>
-inline void multiply_rows(const Element* x, const float* factors, std::size_t columns,
+template <std::size_t classes, std::size_t rows, class Element, class Columns>
+inline void multiply_rows(const Element* x, const float* factors, const Columns& columns,
                           std::size_t factor_stride, const float* constants, float* out,
                           std::size_t out_stride) {
   constexpr std::size_t parts = rows / lanes;
   std::array<std::array<Lanes, parts>, classes> sums;
 #pragma GCC unroll 16
   for (std::size_t k = 0; k < classes; ++k) sums[k].fill(Lanes(constants[k]));
-  for (std::size_t j = 0; j < columns; ++j, x += block_rows, factors += factor_stride) {
-    if (all_zero<rows>(x)) continue;
+  for (std::size_t i = 0; i < columns.count; ++i) {
+    const Element* column = x + columns[i] * block_rows;
+    const float* column_factors = factors + columns[i] * factor_stride;
     std::array<Lanes, parts> values;
 #pragma GCC unroll 4
-    for (std::size_t p = 0; p < parts; ++p) values[p] = load_lanes(x + p * lanes);
+    for (std::size_t p = 0; p < parts; ++p) values[p] = load_lanes(column + p * lanes);
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < classes; ++k) {
-      const Lanes factor(factors[k]);
+      const Lanes factor(column_factors[k]);
 #pragma GCC unroll 4
       for (std::size_t p = 0; p < parts; ++p) sums[k][p] = simd::mul_add(values[p], factor, sums[k][p]);
     }
@@ -72,8 +69,8 @@ inline void multiply_rows(const Element* x, const float* factors, std::size_t co
     for (std::size_t p = 0; p < parts; ++p) sums[k][p].store_aligned(out + k * out_stride + p * lanes);
 }
 
-template <std::size_t classes, std::size_t rows, class Element>
-void multiply_block_rows(const Element* x, const float* factors, std::size_t columns,
+template <std::size_t classes, std::size_t rows, class Element, class Columns>
+void multiply_block_rows(const Element* x, const float* factors, const Columns& columns,
                          std::size_t factor_stride, const float* constants, float* out,
                          std::size_t out_stride) {
   for (std::size_t row = 0; row < block_rows; row += rows)
@@ -81,8 +78,8 @@ void multiply_block_rows(const Element* x, const float* factors, std::size_t col
 }
 
 /// Any number of classes, as many at a time as registers hold.
-template <class Element>
-void multiply_block_all(const Element* x, const float* factors, std::size_t columns, std::size_t classes,
+template <class Element, class Columns>
+void multiply_block_all(const Element* x, const float* factors, const Columns& columns, std::size_t classes,
                         const float* constants, float* out, std::size_t out_stride) {
   std::size_t k = 0;
   const auto take = [&]<std::size_t count, std::size_t rows>() {
@@ -117,15 +114,16 @@ constexpr std::size_t group_blocks = 16;
 
 /// out[k][j] += sum over the rows of some blocks of x[j][row] r[k][row].
 template <std::size_t classes, class Element>
-void add_transposed(const Element* x, std::size_t columns, std::size_t blocks, const float* r,
-                    std::size_t r_stride, double factor, double* out, std::size_t out_stride) {
+void add_transposed(const Element* x, std::size_t columns, std::size_t blocks, const std::uint16_t* worth,
+                    const float* r, std::size_t r_stride, double factor, double* out,
+                    std::size_t out_stride) {
   constexpr std::size_t parts = block_rows / lanes;
   for (std::size_t j = 0; j < columns; ++j) {
     std::array<Lanes, classes> sums;
     sums.fill(Lanes(0.0f));
-    for (std::size_t b = 0; b < blocks; ++b) {
+    for (unsigned rest = worth ? worth[j] : (1u << blocks) - 1u; rest != 0; rest &= rest - 1) {
+      const auto b = static_cast<std::size_t>(std::countr_zero(rest));
       const Element* values = x + (b * columns + j) * block_rows;
-      if (all_zero<block_rows>(values)) continue;
 #pragma GCC unroll 4
       for (std::size_t p = 0; p < parts; ++p) {
         const Lanes value = load_lanes(values + p * lanes);
@@ -139,14 +137,14 @@ void add_transposed(const Element* x, std::size_t columns, std::size_t blocks, c
 }
 
 template <class Element>
-void add_transposed_all(const Element* x, std::size_t columns, std::size_t blocks, const float* r,
-                        std::size_t r_stride, std::size_t classes, double factor, double* out,
+void add_transposed_all(const Element* x, std::size_t columns, std::size_t blocks, const std::uint16_t* worth,
+                        const float* r, std::size_t r_stride, std::size_t classes, double factor, double* out,
                         std::size_t out_stride) {
   std::size_t k = 0;
   const auto take = [&]<std::size_t count>() {
     for (; k + count <= classes; k += count)
-      add_transposed<count>(x, columns, blocks, r + k * r_stride, r_stride, factor, out + k * out_stride,
-                            out_stride);
+      add_transposed<count>(x, columns, blocks, worth, r + k * r_stride, r_stride, factor,
+                            out + k * out_stride, out_stride);
   };
   take.template operator()<10>();
   take.template operator()<4>();
@@ -219,7 +217,24 @@ Design Design::bytes(std::span<const std::uint8_t> values, std::size_t rows, std
     std::uint8_t* block = x.bytes_.data() + i / block_rows * columns * block_rows + i % block_rows;
     for (std::size_t j = 0; j < columns; ++j) block[j * block_rows] = values[i * columns + j];
   }
+  x.list_nonzero();
   return x;
+}
+
+/// Which columns of each block of bytes are not 0 throughout.
+void Design::list_nonzero() {
+  group_nonzero_.assign((blocks() + group_blocks - 1) / group_blocks * columns_, 0);
+  for (std::size_t b = 0; b < blocks(); ++b) {
+    nonzero_starts_.push_back(nonzero_.size());
+    for (std::size_t j = 0; j < columns_; ++j) {
+      const std::uint8_t* p = bytes_.data() + (b * columns_ + j) * block_rows;
+      if (std::all_of(p, p + block_rows, [](std::uint8_t v) { return v == 0; })) continue;
+      nonzero_.push_back(static_cast<std::uint32_t>(j));
+      auto& group = group_nonzero_[b / group_blocks * columns_ + j];
+      group = static_cast<std::uint16_t>(group | 1u << b % group_blocks);
+    }
+  }
+  nonzero_starts_.push_back(nonzero_.size());
 }
 
 Design Design::sparse(const SparseColumns& columns, std::size_t rows, bool intercept) {
@@ -263,8 +278,8 @@ Design Design::sparse(const SparseColumns& columns, std::size_t rows, bool inter
 }
 
 std::size_t Design::memory() const {
-  return floats_.size() * sizeof(float) + bytes_.size() + starts_.size() * sizeof(std::size_t) +
-         sparse_rows_.size() * (sizeof(std::uint16_t) + sizeof(float));
+  return floats_.size() * sizeof(float) + bytes_.size() + nonzero_.size() * sizeof(std::uint32_t) +
+         starts_.size() * sizeof(std::size_t) + sparse_rows_.size() * (sizeof(std::uint16_t) + sizeof(float));
 }
 
 /// One piece of multiply: factors are [column][class], constants one a class.
@@ -286,11 +301,14 @@ void Design::add_products(std::size_t piece, const std::vector<float>& factors,
     for (std::size_t row = begin; row < end; row += block_rows) {
       const std::size_t at = row * columns_;
       if (storage_ == Storage::floats)
-        multiply_block_all(floats_.data() + at, factors.data(), columns_, classes, constants.data(),
-                           out + row, stride);
+        multiply_block_all(floats_.data() + at, factors.data(), AllColumns{columns_}, classes,
+                           constants.data(), out + row, stride);
       else
-        multiply_block_all(bytes_.data() + at, factors.data(), columns_, classes, constants.data(), out + row,
-                           stride);
+        multiply_block_all(
+            bytes_.data() + at, factors.data(),
+            ListedColumns{nonzero_.data() + nonzero_starts_[row / block_rows],
+                          nonzero_starts_[row / block_rows + 1] - nonzero_starts_[row / block_rows]},
+            classes, constants.data(), out + row, stride);
     }
   }
   if (end == stride)
@@ -362,11 +380,12 @@ void Design::multiply_transposed(const float* r, std::size_t classes, std::span<
         const std::size_t blocks = std::min(group_blocks, (end - row) / block_rows);
         const std::size_t at = row * columns_;
         if (storage_ == Storage::floats)
-          add_transposed_all(floats_.data() + at, columns_, blocks, r + row, stride, classes, factor,
+          add_transposed_all(floats_.data() + at, columns_, blocks, nullptr, r + row, stride, classes, factor,
                              sums.data() + first, width);
         else
-          add_transposed_all(bytes_.data() + at, columns_, blocks, r + row, stride, classes, factor,
-                             sums.data() + first, width);
+          add_transposed_all(bytes_.data() + at, columns_, blocks,
+                             group_nonzero_.data() + row / (group_blocks * block_rows) * columns_, r + row,
+                             stride, classes, factor, sums.data() + first, width);
       }
     }
     if (intercept_ || shift_ != 0)

@@ -209,7 +209,8 @@ class Newton {
 
 std::vector<std::string> dependent_columns(const Design& x, const Eigen::MatrixXd& gram) {
   // What is left of each column after those before it, as a share of its own length.
-  constexpr double least_share = 1e-10;
+  // Products of many columns are in float, and what they leave of a dependent column is rounding.
+  const double least_share = gram.rows() > 256 ? 1e-5 : 1e-10;
   std::vector<std::string> found;
   Eigen::MatrixXd rest = gram;
   const Eigen::Index n = gram.rows();
@@ -237,6 +238,12 @@ std::vector<std::string> dependent_columns(const Design& x, const Eigen::MatrixX
       if (factor == 0) continue;
       for (Eigen::Index i = k; i < n; ++i) rest(i, k) -= factor * rest(i, j);
     }
+  }
+  constexpr std::size_t shown = 5;
+  if (found.size() > shown) {
+    const std::size_t more = found.size() - shown;
+    found.resize(shown);
+    found.push_back(fmt::format("{} more columns are constant or linear combinations of others.", more));
   }
   return found;
 }

@@ -67,6 +67,7 @@ class Design {
   friend class PanelColumns;
   Design(Storage storage, std::size_t rows, std::size_t columns, bool intercept)
       : storage_(storage), rows_(rows), columns_(columns), ones_(intercept), intercept_(intercept) {}
+  void list_nonzero();
   std::size_t blocks() const { return padded_rows(rows_) / block_rows; }
   void add_products(std::size_t piece, const std::vector<float>& factors, std::span<const float> constants,
                     std::size_t classes, float* out) const;
@@ -78,6 +79,10 @@ class Design {
   float scale_ = 1, shift_ = 0;
   Floats floats_;  // [block][column][row in block]
   Bytes bytes_;    // the same
+  // Columns of each block of bytes that are not all 0, and the same as bits for groups of blocks.
+  std::vector<std::uint32_t> nonzero_;
+  std::vector<std::size_t> nonzero_starts_;
+  std::vector<std::uint16_t> group_nonzero_;  // [group][column]
   // [piece][column]: where the nonzeros begin; rows are counted from the piece's first.
   std::vector<std::size_t> starts_;
   std::vector<std::uint16_t> sparse_rows_;
