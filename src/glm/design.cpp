@@ -41,32 +41,23 @@ struct ListedColumns {
 };
 
 /// `classes` products for `rows` of the 64 rows of a block: out[k][row] = constant[k] + sum_j x[j][row]
-/// f[j][k]. The sums stay in registers from the first column to the last.
-template <std::size_t classes, std::size_t rows, class Element, class Columns>
-inline void multiply_rows(const Element* x, const float* factors, const Columns& columns,
-                          std::size_t factor_stride, const float* constants, float* out,
-                          std::size_t out_stride) {
-  constexpr std::size_t parts = rows / lanes;
-  std::array<std::array<Lanes, parts>, classes> sums;
-#pragma GCC unroll 16
-  for (std::size_t k = 0; k < classes; ++k) sums[k].fill(Lanes(constants[k]));
+/// f[j][k]. The sums stay in registers from the first column to the last. Packs instead of loops: indices
+/// that are constants from the start are what lets the compiler keep the arrays in registers.
+template <std::size_t rows, class Element, class Columns, std::size_t... part, std::size_t... sum>
+[[gnu::always_inline]] inline void multiply_rows(std::index_sequence<part...>, std::index_sequence<sum...>,
+                                                 const Element* x, const float* factors,
+                                                 const Columns& columns, std::size_t factor_stride,
+                                                 const float* constants, float* out, std::size_t out_stride) {
+  constexpr std::size_t parts = sizeof...(part);
+  Lanes sums[sizeof...(sum)] = {Lanes(constants[sum / parts])...};
   for (std::size_t i = 0; i < columns.count; ++i) {
-    const Element* column = x + columns[i] * block_rows;
-    const float* column_factors = factors + columns[i] * factor_stride;
-    std::array<Lanes, parts> values;
-#pragma GCC unroll 4
-    for (std::size_t p = 0; p < parts; ++p) values[p] = load_lanes(column + p * lanes);
-#pragma GCC unroll 16
-    for (std::size_t k = 0; k < classes; ++k) {
-      const Lanes factor(column_factors[k]);
-#pragma GCC unroll 4
-      for (std::size_t p = 0; p < parts; ++p) sums[k][p] = simd::mul_add(values[p], factor, sums[k][p]);
-    }
+    const std::size_t j = columns[i];
+    const Element* column = x + j * block_rows;
+    const float* f = factors + j * factor_stride;
+    const Lanes values[parts] = {load_lanes(column + part * lanes)...};
+    ((sums[sum] = simd::mul_add(values[sum % parts], Lanes(f[sum / parts]), sums[sum])), ...);
   }
-#pragma GCC unroll 16
-  for (std::size_t k = 0; k < classes; ++k)
-#pragma GCC unroll 4
-    for (std::size_t p = 0; p < parts; ++p) sums[k][p].store_aligned(out + k * out_stride + p * lanes);
+  (sums[sum].store_aligned(out + sum / parts * out_stride + sum % parts * lanes), ...);
 }
 
 template <std::size_t classes, std::size_t rows, class Element, class Columns>
@@ -74,7 +65,9 @@ void multiply_block_rows(const Element* x, const float* factors, const Columns& 
                          std::size_t factor_stride, const float* constants, float* out,
                          std::size_t out_stride) {
   for (std::size_t row = 0; row < block_rows; row += rows)
-    multiply_rows<classes, rows>(x + row, factors, columns, factor_stride, constants, out + row, out_stride);
+    multiply_rows<rows>(std::make_index_sequence<rows / lanes>(),
+                        std::make_index_sequence<classes * rows / lanes>(), x + row, factors, columns,
+                        factor_stride, constants, out + row, out_stride);
 }
 
 /// Any number of classes, as many at a time as registers hold.
@@ -113,26 +106,23 @@ inline double lane_sum(const Lanes& x) {
 constexpr std::size_t group_blocks = 16;
 
 /// out[k][j] += sum over the rows of some blocks of x[j][row] r[k][row].
-template <std::size_t classes, class Element>
-void add_transposed(const Element* x, std::size_t columns, std::size_t blocks, const std::uint16_t* worth,
-                    const float* r, std::size_t r_stride, double factor, double* out,
-                    std::size_t out_stride) {
+template <class Element, std::size_t... k>
+void add_transposed(std::index_sequence<k...>, const Element* x, std::size_t columns, std::size_t blocks,
+                    const std::uint16_t* worth, const float* r, std::size_t r_stride, double factor,
+                    double* out, std::size_t out_stride) {
   constexpr std::size_t parts = block_rows / lanes;
   for (std::size_t j = 0; j < columns; ++j) {
-    std::array<Lanes, classes> sums;
-    sums.fill(Lanes(0.0f));
+    Lanes sums[sizeof...(k)] = {Lanes(k * 0.0f)...};
     for (unsigned rest = worth ? worth[j] : (1u << blocks) - 1u; rest != 0; rest &= rest - 1) {
       const auto b = static_cast<std::size_t>(std::countr_zero(rest));
       const Element* values = x + (b * columns + j) * block_rows;
-#pragma GCC unroll 4
       for (std::size_t p = 0; p < parts; ++p) {
         const Lanes value = load_lanes(values + p * lanes);
-#pragma GCC unroll 16
-        for (std::size_t k = 0; k < classes; ++k)
-          sums[k] = simd::mul_add(value, load_lanes(r + k * r_stride + b * block_rows + p * lanes), sums[k]);
+        const float* residuals = r + b * block_rows + p * lanes;
+        ((sums[k] = simd::mul_add(value, load_lanes(residuals + k * r_stride), sums[k])), ...);
       }
     }
-    for (std::size_t k = 0; k < classes; ++k) out[k * out_stride + j] += factor * lane_sum(sums[k]);
+    ((out[k * out_stride + j] += factor * lane_sum(sums[k])), ...);
   }
 }
 
@@ -143,8 +133,8 @@ void add_transposed_all(const Element* x, std::size_t columns, std::size_t block
   std::size_t k = 0;
   const auto take = [&]<std::size_t count>() {
     for (; k + count <= classes; k += count)
-      add_transposed<count>(x, columns, blocks, worth, r + k * r_stride, r_stride, factor,
-                            out + k * out_stride, out_stride);
+      add_transposed(std::make_index_sequence<count>(), x, columns, blocks, worth, r + k * r_stride, r_stride,
+                     factor, out + k * out_stride, out_stride);
   };
   take.template operator()<10>();
   take.template operator()<4>();
