@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t mnist_pixels = 28 * 28, idx_images_header = 16, idx_labels_header = 8;
-constexpr std::uint64_t cifar_batch = 10'000 * 3073;
+constexpr std::uint64_t mnist_pixels = std::uint64_t{28} * 28, idx_images_header = 16, idx_labels_header = 8;
+constexpr std::uint64_t cifar_batch = std::uint64_t{10'000} * 3073;
 
 /// MNIST and what took its form: the same four names and sizes.
 std::vector<DataFile> mnist_files(std::string train_images, std::string train_labels, std::string test_images,

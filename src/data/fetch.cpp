@@ -35,14 +35,18 @@ using Manager = DataPackage::Manager;
 /// Thrown when the user asked to stop; never leaves this file.
 struct Stopped {};
 
-/// The last lines of what a program printed, indented.
-std::string last_lines(const fs::path& log) {
-  std::istringstream in(detail::read_whole(log));
+/// What a program printed, indented; of many lines the first, where npm says what is wrong, and the last,
+/// where others do.
+std::string excerpt(const std::string& said) {
+  std::istringstream in(said);
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);)
     if (line.find_first_not_of(" \t\r") != std::string::npos) lines.push_back("  " + line);
-  constexpr std::size_t most = 8;
-  if (lines.size() > most) lines.erase(lines.begin(), lines.end() - most);
+  constexpr std::ptrdiff_t each_end = 5;
+  if (std::ssize(lines) > 2 * each_end + 1) {
+    lines.erase(lines.begin() + each_end, lines.end() - each_end);
+    lines.insert(lines.begin() + each_end, "  ...");
+  }
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
@@ -110,6 +114,7 @@ class Fetch {
     due = files_due();  // another process may have fetched them meanwhile
     if (due.empty()) return report;
     if (lock.held()) detail::WorkFolder::remove_abandoned(folder_);
+    require_room(due);
 
     detail::WorkFolder work(folder_);
     work_ = work.path();
@@ -191,6 +196,20 @@ class Fetch {
       throw_system_error("write to the folder", folder_, errno);
   }
 
+  /// Said early and clearly, rather than by whichever program finds no room.
+  void require_room(const std::vector<CheckedFile>& due) const {
+    std::uintmax_t needed = 0;
+    for (const auto& file : due) needed += find_file(file.name)->bytes;
+    std::error_code unknown;
+    const auto room = fs::space(folder_, unknown);
+    if (!unknown && room.available < needed)
+      throw Error(
+          fmt::format("cannot get {}: its files need {:.1f} MB and {} has room for {:.1f} MB. Free some "
+                      "space, or choose another place.",
+                      set_.name, static_cast<double>(needed) / 1e6, folder_.string(),
+                      static_cast<double>(room.available) / 1e6));
+  }
+
   void wait_for(detail::FolderLock& lock) {
     while (!lock.try_lock()) {
       say(fmt::format("waiting for another process that is getting {}", set_.name));
@@ -201,11 +220,10 @@ class Fetch {
   /// Runs a program in the work folder, or throws with the last of what it said.
   void run_program(const std::string& name, const std::vector<std::string>& words, std::string_view remedy) {
     const fs::path program = require_program(name);
-    const fs::path log = work_ / "log";
-    const int code = detail::run_program(program, words, work_, log, [this] { tick(); });
-    if (code != 0)
-      fail(fmt::format("`{} {}` failed with code {}:\n{}\n{}", name, fmt::join(words, " "), code,
-                       last_lines(log), remedy));
+    const auto end = detail::run_program(program, words, work_, [this] { tick(); });
+    if (end.code != 0)
+      fail(fmt::format("`{} {}` failed with code {}:\n{}\n{}", name, fmt::join(words, " "), end.code,
+                       excerpt(end.said), remedy));
   }
 
   /// The file that a program brought into the work folder.
@@ -219,7 +237,7 @@ class Fetch {
   std::optional<fs::path> installed_folder() const {
     if (package_.manager != Manager::debian) return std::nullopt;
     for (const auto& share : shared_data_folders()) {
-      const fs::path folder = share / package_.folder;
+      fs::path folder = share / package_.folder;
       const auto there = [&](const DataFile& file) {
         std::error_code none;
         return fs::is_regular_file(folder / (file.name + ".gz"), none);

