@@ -39,7 +39,7 @@ double seconds_since(Clock::time_point begin) {
 class RandomBlock {
  public:
   RandomBlock(std::size_t dimension, std::size_t steps, const SamplerInfo& sampler)
-      : dimension_(dimension), sampler_(sampler), uniform_(steps), scalar_(steps) {
+      : dimension_(dimension), sampler_(sampler), uniform_(steps), scalar_(steps), choice_(2 * steps) {
     const bool full_noise = !sampler.line;
     const bool directed = sampler.name != "rwm" && sampler.name != "mala";
     if (full_noise) noise_.resize(steps * dimension);
@@ -54,6 +54,7 @@ class RandomBlock {
       if (!direction_.empty()) random.direction(part(direction_, k));
       if (!reverse_.empty()) random.reverse_direction(part(reverse_, k));
       if (sampler_.line) scalar_[k] = random.noise();
+      if (!sampler_.tuned) choice_[2 * k] = random.choice(0), choice_[2 * k + 1] = random.choice(1);
       uniform_[k] = random.uniform();
     }
   }
@@ -63,10 +64,11 @@ class RandomBlock {
    public:
     Step(const RandomBlock& block, std::size_t k) : block_(&block), k_(k) {}
     void noise(std::span<Batch> z) const { copy(block_->noise_, z); }
-    Batch noise() const { return block_->scalar_[k_]; }
+    Batch noise(std::uint64_t) const { return block_->scalar_[k_]; }
     void direction(std::span<Batch> v) const { copy(block_->direction_, v); }
     void reverse_direction(std::span<Batch> v) const { copy(block_->reverse_, v); }
-    Batch uniform() const { return block_->uniform_[k_]; }
+    Batch uniform(std::uint64_t) const { return block_->uniform_[k_]; }
+    Batch choice(std::uint64_t index) const { return block_->choice_[2 * k_ + index]; }
 
    private:
     void copy(const std::vector<Batch>& from, std::span<Batch> to) const {
@@ -82,19 +84,23 @@ class RandomBlock {
   }
   std::size_t dimension_;
   const SamplerInfo& sampler_;
-  std::vector<Batch> noise_, direction_, reverse_, uniform_, scalar_;
+  std::vector<Batch> noise_, direction_, reverse_, uniform_, scalar_, choice_;
 };
 
-using LaneKernel = std::variant<BasicRwm<Batch>, BasicMala<Batch>, BasicFmala<Batch>, BasicLineFmala<Batch>,
-                                BasicPcFmala<Batch>, BasicPcLineFmala<Batch>>;
+/// The paper's kernels, and ours.
+using LaneKernel =
+    std::variant<BasicRwm<Batch>, BasicMala<Batch>, BasicFmala<Batch, Tangent::fresh>, BasicLineFmala<Batch>,
+                 BasicPcFmala<Batch, Tangent::fresh>, BasicPcLineFmala<Batch>, BasicNewtonLine<Batch>>;
 
 LaneKernel make_lane_kernel(const std::string& sampler, double step_size) {
   const Batch eta(step_size);
   if (sampler == "rwm") return BasicRwm<Batch>{eta};
   if (sampler == "mala") return BasicMala<Batch>{eta};
-  if (sampler == "fmala") return BasicFmala<Batch>{eta};
+  if (sampler == "fmala") return BasicFmala<Batch, Tangent::fresh>{eta};
   if (sampler == "line-fmala") return BasicLineFmala<Batch>{eta};
-  if (sampler == "pc-fmala") return BasicPcFmala<Batch>{eta};
+  if (sampler == "pc-fmala") return BasicPcFmala<Batch, Tangent::fresh>{eta};
+  // The grid is that of its relaxation, which lies below 2.
+  if (sampler == "newton-line") return BasicNewtonLine<Batch>{.relaxation = std::min(step_size, 1.99)};
   return BasicPcLineFmala<Batch>{eta};
 }
 

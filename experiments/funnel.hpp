@@ -28,7 +28,8 @@ Budget budget_from_string(std::string_view name);  ///< throws UsageError
 /// 0.1²).
 struct FunnelSettings {
   std::vector<std::size_t> dims{10, 50, 100};  ///< number of x's: the state has one entry more
-  std::vector<std::string> samplers{"rwm", "mala", "fmala", "line-fmala", "pc-fmala", "pc-line-fmala"};
+  std::vector<std::string> samplers{"rwm",      "mala",          "fmala",      "line-fmala",
+                                    "pc-fmala", "pc-line-fmala", "newton-line"};
   std::size_t step_sizes = 100;         ///< spaced evenly in log
   std::optional<double> min_step_size;  ///< without it 0.1, or 0.01 from 100 x's on
   double max_step_size = 2;

@@ -241,7 +241,8 @@ void funnel_figures(const FunnelTable& table, const std::string& folder) {
   const auto& s = table.settings;
   plot::Figure figure(2, s.dims.size(), 6.5 * static_cast<double>(s.dims.size()), 12);
   std::vector<plot::KeyEntry> key;
-  for (std::size_t i = 0; i < s.samplers.size(); ++i) key.push_back({s.samplers[i], plot::palette(i)});
+  for (std::size_t i = 0; i < s.samplers.size(); ++i)
+    key.push_back({s.samplers[i], plot::palette(i), plot::dash_pattern(i)});
   figure.key(key);
   for (std::size_t column = 0; column < s.dims.size(); ++column) {
     auto& kl = figure.panel(0, column);
@@ -272,8 +273,9 @@ void funnel_figures(const FunnelTable& table, const std::string& folder) {
       plot::Color shade = plot::palette(sampler);
       shade.alpha = 0.15;
       kl.band(x, low, high, {.color = shade});
-      kl.line(x, mean, {.color = plot::palette(sampler), .size = 1.2});
-      acceptance.line(x, accepted, {.color = plot::palette(sampler), .size = 1.2});
+      kl.line(x, mean, {.color = plot::palette(sampler), .size = 1.2, .dash = plot::dash_pattern(sampler)});
+      acceptance.line(x, accepted,
+                      {.color = plot::palette(sampler), .size = 1.2, .dash = plot::dash_pattern(sampler)});
     }
     // Chains that never left their start have KLs of millions; the figure is about the others.
     if (highest > lowest) kl.y_range(lowest / 2, std::min(highest * 2, lowest * 1e4));

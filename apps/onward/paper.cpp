@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "experiments/funnel_draws.hpp"
 #include "experiments/funnel_report.hpp"
+#include "experiments/single_step.hpp"
 #include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/error.hpp"
@@ -79,6 +81,13 @@ int paper_funnel(Settings& s) {
     write_file_atomically(folder / "table.csv", experiments::funnel_csv(*table));
     write_file_atomically(folder / "table.json", json.dump(1) + "\n");
     experiments::funnel_figures(*table, s.out);
+    for (std::size_t dim : table->settings.dims) {
+      std::vector<experiments::FunnelDraws> draws;
+      for (const auto& row : table->rows)
+        if (row.dim == dim) draws.push_back({row.sampler, row.cells[row.best].step_size, row.points});
+      experiments::funnel_draws_figure(dim, draws, s.out);
+    }
+    experiments::single_step_figure(s.out, s.funnel.seed);
   }
   if (s.json)
     fmt::print("{}\n", json.dump());

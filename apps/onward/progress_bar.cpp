@@ -29,12 +29,13 @@ void ProgressBar::clear() {
   shown_ = false;
 }
 
-void ProgressBar::show(const Progress& p) {
+void ProgressBar::show(const Progress& p, const std::string& before) {
   if (quiet_ || p.seconds < next_ || p.steps_total == 0) return;
   const double share = static_cast<double>(p.steps_done) / static_cast<double>(p.steps_total);
-  const std::string figures = fmt::format("{:3.0f}%  {}  acceptance {:.2f}  {:.3g} steps/s  {} left",
-                                          100 * share, p.chains_warming > 0 ? "warm-up " : "sampling",
-                                          p.acceptance, p.steps_per_second, duration(p.seconds_left));
+  const std::string figures =
+      before + fmt::format("{:3.0f}%  {}  acceptance {:.2f}  {:.3g} steps/s  {} left", 100 * share,
+                           p.chains_warming > 0 ? "warm-up " : "sampling", p.acceptance, p.steps_per_second,
+                           duration(p.seconds_left));
   draw(share, p.seconds, figures);
 }
 

@@ -16,7 +16,8 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void show(const Progress& progress);
+  /// `before`: words that say what is being done, if not the run itself.
+  void show(const Progress& progress, const std::string& before = "");
   /// For work that is counted in pieces; time is taken since the bar was made.
   void show_pieces(std::size_t done, std::size_t total);
   void clear();  ///< takes the bar away before something else is printed

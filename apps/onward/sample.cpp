@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 struct Settings {
   ModelWords model;
   RunSettings run;
-  std::string bias_correction = "none", init = "random";
+  std::string bias_correction = "none", tangent = "kept", init = "random";
   std::optional<std::string> metric, out;
   std::string format = "csv";
   bool force = false, json = false, quiet = false, all_parameters = false;
@@ -139,16 +139,18 @@ void print_result(const Settings& s, const Run& run, const Sampled& sampled) {
                                  {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));
   double acceptance = 0;
   for (const auto& chain : run.chains) acceptance += chain.acceptance / static_cast<double>(sampled.chains);
-  fmt::print("\nacceptance {:.2f}, step size {:.3g}; warm-up {}, sampling {}, {:.3g} steps/s\n", acceptance,
-             run.chains.front().step_size, duration(run.warmup_seconds), duration(run.sampling_seconds),
-             run.steps_per_second());
+  const std::string size = find_sampler(run.settings.sampler).tuned
+                               ? fmt::format("step size {:.3g}", run.chains.front().step_size)
+                               : fmt::format("relaxation {:.3g}", run.settings.relaxation);
+  fmt::print("\nacceptance {:.2f}, {}; warm-up {}, sampling {}, {:.3g} steps/s\n", acceptance, size,
+             duration(run.warmup_seconds), duration(run.sampling_seconds), run.steps_per_second());
 }
 
 void print_notes(const Run& run, const Sampled& sampled) {
   const Counts counts = run.counts();
   if (counts.nonfinite > 0)
     say("note: {} of {} evaluations were not finite{}; each was a rejection\n", counts.nonfinite,
-        counts.jets + counts.gradients,
+        counts.jets() + counts.gradients,
         counts.threw > 0
             ? fmt::format(", {} because the model threw ({})", counts.threw, counts.first_message)
             : std::string());
@@ -165,27 +167,53 @@ void print_notes(const Run& run, const Sampled& sampled) {
         sampled.chains == 0 ? ": allow more time or a shorter --warmup" : "");
 }
 
+/// For the sampler auto: what pilots showed. Nothing if the sampler was given.
+std::optional<Choice> choose(Settings& s, const AnyTarget& target) {
+  if (s.run.sampler != "auto" || s.run.step_size) return std::nullopt;
+  // Whatever is wrong with the settings is found before the pilots are run.
+  RunSettings checked = s.run;
+  checked.sampler = "newton-line";
+  resolve(checked, target.dimension());
+  s.run = with_seed(s.run);
+  ProgressBar bar(s.quiet);
+  Hooks hooks;
+  hooks.progress = [&](const Progress& progress) { bar.show(progress, "choosing a sampler: "); };
+  hooks.stop = &stop_asked;
+  const Choice choice = choose_sampler(target, s.run, hooks);
+  bar.clear();
+  if (!s.quiet && !stop_asked) say("sampler: {}\n", describe(choice));
+  return choice;
+}
+
 int sample_model(Settings& s) {
   if (s.format != "csv") throw UsageError(fmt::format("--format {} is not known: it is csv", s.format));
   s.run.bias_correction = bias_correction_from_string(s.bias_correction);
+  s.run.tangent = tangent_from_string(s.tangent);
   if (s.metric) s.run.metric = metric_from_string(*s.metric);
   check_memory(s.run, s.model.options.dimension.value_or(1));
   const models::Model model = make_model(s.model);
   const std::size_t dimension = model.target.dimension();
   s.run.start = parse_start("--init", s.init, s.model, dimension);
-  const RunSettings resolved = resolve(s.run, dimension);
   const auto names = model.target.names();
-  check_memory(resolved, names.size());
+  check_memory(s.run, names.size());
+  stop_when_told();
+  const auto choice = choose(s, model.target);
+  if (stop_asked) {
+    say("interrupted while the sampler was being chosen, without draws\n");
+    return interrupted;
+  }
+  const RunSettings resolved = resolve(choice ? with_choice(s.run, *choice) : s.run, dimension);
 
   if (!s.quiet && resolved.bias_correction != BiasCorrection::none &&
       (resolved.sampler == "rwm" || resolved.sampler == "mala" || resolved.sampler == "pc-line-fmala"))
     say("note: --bias-correction changes nothing for {}\n", resolved.sampler);
 
-  stop_when_told();
   const auto folder = make_folder(s);
   const auto write_status = [&](const char* status) {
-    if (folder)
-      write_file_atomically(folder->run_json(), run_json(s, resolved, dimension, status).dump(1) + "\n");
+    if (!folder) return;
+    auto json = run_json(s, resolved, dimension, status);
+    if (choice) json["choice"] = choice_json(*choice);
+    write_file_atomically(folder->run_json(), json.dump(1) + "\n");
   };
   write_status("running");
   std::optional<Run> finished;
@@ -198,6 +226,7 @@ int sample_model(Settings& s) {
     hooks.progress = [&](const Progress& progress) { bar.show(progress); };
     hooks.stop = &stop_asked;
     finished = sample(model.target, resolved, hooks);
+    finished->choice = choice;
   } catch (const Error&) {
     try {
       write_status("failed");
@@ -248,7 +277,10 @@ void add_sample(CLI::App& app, Action& action) {
   auto& run = s->run;
   auto* command = app.add_subcommand("sample", "sample a model");
   add_model_options(*command, s->model);
-  command->add_option("--sampler", run.sampler, "`onward samplers` lists them")->capture_default_str();
+  command
+      ->add_option("--sampler", run.sampler,
+                   "auto: short pilots choose; or a name of those that `onward samplers` lists")
+      ->capture_default_str();
   add_number(*command, "--step-size", run.step_size, "fixed; without it warm-up finds it");
   add_number(*command, "--target-acceptance", run.target_acceptance,
              "what warm-up steers to [the sampler's own]");
@@ -259,10 +291,23 @@ void add_sample(CLI::App& app, Action& action) {
   add_number(*command, "--curvature-floor", run.curvature_floor,
              "pc samplers: curvature is at least this times slope²; 0 is the paper's");
   command->add_flag("--as-published", run.as_published, "mala: two gradients a step, as in the paper");
+  command
+      ->add_option("--directions", run.directions,
+                   "auto, sphere, frames, axes, blocks[:NAMES] or a mixture such as frames*3+axes")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--tangent", s->tangent,
+          "kept: what is known of the next step's jet is used; fresh: as in the paper, two jets a step")
+      ->capture_default_str();
+  add_count(*command, "--inner", run.inner, 1, "line samplers: moves along each line");
+  add_number(*command, "--relaxation", run.relaxation, "newton-line: between 0 and 2, over-relaxed above 1");
   add_count(*command, "--warmup", run.warmup, 0,
             "steps of warm-up per chain [1000, times D for line samplers]");
   add_count(*command, "--draws", run.draws, 1, "draws kept per chain");
-  add_count(*command, "--thin", run.thin, 1, "steps from one kept draw to the next [1, D for line samplers]");
+  add_count(
+      *command, "--thin", run.thin, 1,
+      "steps from one kept draw to the next [by the pilots of --sampler auto; else 1, D for line samplers]");
   add_count(*command, "--chains", run.chains, 1, "independent chains");
   add_count(*command, "--threads", run.threads, 0,
             "0: as many as chains and cores allow; the draws do not depend on it");
@@ -273,7 +318,8 @@ void add_sample(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option(
       "--metric", s->metric,
-      "what warm-up learns besides the step size: none, diag or dense [diag; none with --step-size]");
+      "what warm-up learns besides the step size: none, diag, dense or lowrank [dense up to 100 parameters, "
+      "lowrank above; none with --step-size]");
   add_number(*command, "--temperature", run.temperature, "samples density^(1/T)");
   add_number(*command, "--max-seconds", run.max_seconds, "stop there and keep what there is; 0: no limit");
   command->add_option(

@@ -28,13 +28,7 @@ CsvListener::CsvListener(const RunFolder& folder, const std::string& model, cons
 }
 
 void CsvListener::warmed_up(std::size_t chain, double step_size, const Metric& metric) {
-  std::vector<double> inverse;
-  if (metric.kind() == MetricKind::diag)
-    for (double scale : metric.scale()) inverse.push_back(scale * scale);
-  if (metric.kind() == MetricKind::dense)
-    for (Eigen::Index i = 0; i < metric.lower().rows(); ++i)
-      inverse.push_back(metric.lower().row(i).squaredNorm());
-  files_[chain].writer.adaptation(step_size, inverse, adapts_);
+  files_[chain].writer.adaptation(step_size, metric.variances(), adapts_);
 }
 
 void CsvListener::drawn(std::size_t chain, const Draw& draw) {

@@ -31,6 +31,10 @@ ordered_json settings_json(const RunSettings& s) {
           {"bias_correction", to_string(s.bias_correction)},
           {"curvature_floor", s.curvature_floor},
           {"as_published", s.as_published},
+          {"tangent", to_string(s.tangent)},
+          {"inner", s.inner},
+          {"relaxation", s.relaxation},
+          {"directions", s.directions},
           {"warmup", *s.warmup},
           {"draws", s.draws},
           {"thin", *s.thin},
@@ -40,6 +44,17 @@ ordered_json settings_json(const RunSettings& s) {
           {"metric", to_string(*s.metric)},
           {"temperature", s.temperature},
           {"max_seconds", s.max_seconds}};
+}
+
+ordered_json choice_json(const Choice& choice) {
+  auto pilots = ordered_json::array();
+  for (const auto& pilot : choice.pilots)
+    pilots.push_back({{"sampler", pilot.sampler},
+                      {"min_ess_bulk", pilot.min_ess},
+                      {"evaluations", pilot.evaluations},
+                      {"steps", pilot.steps},
+                      {"ess_per_evaluation", pilot.score()}});
+  return {{"sampler", choice.sampler}, {"thin", choice.thin}, {"pilots", pilots}};
 }
 
 ordered_json summary_json(const std::vector<ParameterSummary>& parameters) {
@@ -91,7 +106,7 @@ ordered_json result_json(const std::string& model, const Run& run,
                    {"acceptance", acceptances},
                    {"seconds", {{"warmup", run.warmup_seconds}, {"sampling", run.sampling_seconds}}},
                    {"steps_per_second", run.steps_per_second()},
-                   {"jets", counts.jets},
+                   {"jets", counts.jets()},
                    {"gradients", counts.gradients},
                    {"nonfinite", counts.nonfinite},
                    {"curvature_floored", floored},
@@ -99,6 +114,7 @@ ordered_json result_json(const std::string& model, const Run& run,
                    {"min_ess_bulk", worst.ess_bulk},
                    {"min_ess_tail", worst.ess_tail},
                    {"peak_rss_bytes", peak_rss_bytes()}};
+  if (run.choice) out["choice"] = choice_json(*run.choice);
   if (parameters.size() <= most) out["parameters"] = summary_json(parameters);
   return out;
 }

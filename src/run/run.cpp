@@ -13,6 +13,7 @@
 
 #include "onward/diagnostics/summary.hpp"
 #include "onward/error.hpp"
+#include "onward/run/choice.hpp"
 #include "onward/warmup/warmup.hpp"
 
 namespace onward {
@@ -120,7 +121,7 @@ class ChainRunner {
     progress_.phase = ChainProgress::warming;
     if (stop_) return;
     state_ = find_start(settings_, target_, stream_, chain_);
-    warmup_.emplace(warmup_settings(), target_.dimension());
+    warmup_.emplace(warmup_settings(), target_);
     warmup_->search_step_size(state_, target_, stream_, workspace_);
   }
 
@@ -149,8 +150,8 @@ class ChainRunner {
 
   void sample() {
     for (std::uint64_t k = 0; k < slice_ && record_.draws < settings_.draws && !stop_; ++k) {
-      const StepInfo info =
-          step(frozen_->kernel, state_, target_, frozen_->metric, StepRandom(stream_, ++number_), workspace_);
+      const StepInfo info = step(frozen_->kernel, state_, target_, frozen_->metric, stream_, ++number_,
+                                 frozen_->directions, workspace_);
       count(info);
       acceptance_since_draw_ += info.acceptance;
       record_.floored += info.floored ? 1 : 0;
@@ -190,16 +191,15 @@ class ChainRunner {
 
   WarmUpSettings warmup_settings() const {
     WarmUpSettings w;
-    w.kernel.sampler = settings_.sampler;
-    w.kernel.step_size = settings_.step_size.value_or(1.0);
-    w.kernel.bias_correction = settings_.bias_correction;
-    w.kernel.curvature_floor = settings_.curvature_floor;
-    w.kernel.as_published = settings_.as_published;
+    w.kernel = kernel_settings(settings_);
     w.adapt_step_size = !settings_.step_size;
     w.target_acceptance = *settings_.target_acceptance;
     w.metric = *settings_.metric;
     w.steps = *settings_.warmup;
-    w.sweep = sweep_steps(settings_.sampler, target_.dimension());
+    // Places to learn from are a sweep apart; for kernels without sweeps, so far that there are about 1,000.
+    w.sweep =
+        std::max<std::size_t>(sweep_steps(settings_.sampler, target_.dimension()), *settings_.warmup / 1000);
+    w.directions = settings_.directions;
     return w;
   }
 
@@ -256,7 +256,13 @@ Progress report(const std::vector<ChainProgress>& chains, const RunSettings& set
 Run sample(const AnyTarget& target, const RunSettings& requested, const Hooks& hooks) {
   Run run;
   run.dimension = target.dimension();
-  run.settings = resolve(requested, run.dimension);
+  if (requested.sampler == "auto" && !requested.step_size) {
+    const RunSettings seeded = with_seed(requested);
+    run.choice = choose_sampler(target, seeded, hooks);
+    run.settings = resolve(with_choice(seeded, *run.choice), run.dimension);
+  } else {
+    run.settings = resolve(requested, run.dimension);
+  }
   run.names = target.names();
   if (find_sampler(run.settings.sampler).needs_gradient && !target.has_gradient())
     throw UsageError(

@@ -29,9 +29,38 @@ std::size_t sweep_steps(const std::string& sampler, std::size_t dimension) {
   return find_sampler(sampler).line ? dimension : 1;
 }
 
+RunSettings with_seed(RunSettings s) {
+  if (!s.seed) {
+    std::random_device device;
+    s.seed = device() & 0x7fffffffU;  // short enough to be typed again
+  }
+  return s;
+}
+
+MetricKind default_metric(std::size_t dimension) {
+  if (dimension <= 100) return MetricKind::dense;
+  return MetricKind::lowrank;
+}
+
+KernelSettings kernel_settings(const RunSettings& s) {
+  return {.sampler = s.sampler,
+          .step_size = s.step_size.value_or(1.0),
+          .bias_correction = s.bias_correction,
+          .curvature_floor = s.curvature_floor,
+          .as_published = s.as_published,
+          .tangent = s.tangent,
+          .inner = s.inner,
+          .relaxation = s.relaxation};
+}
+
 RunSettings resolve(RunSettings s, std::size_t dimension) {
   require_positive("dimension", dimension);
+  if (s.sampler == "auto" && s.step_size) s.sampler = "pc-line-fmala";
   const SamplerInfo& sampler = find_sampler(s.sampler);
+  if (s.step_size && !sampler.tuned)
+    throw UsageError(fmt::format("sampler {} has no step size, but {} was given: leave it out{}", s.sampler,
+                                 *s.step_size,
+                                 s.sampler == "newton-line" ? "; --relaxation is what it has" : ""));
   require_positive("chains", s.chains);
   require_positive("draws", s.draws);
   if (s.thin) require_positive("thin", *s.thin);
@@ -68,13 +97,11 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
   if (steps > std::ldexp(1.0, 45))
     throw UsageError(fmt::format(
         "{:.3g} steps a chain are more than a run can count: fewer draws or less thinning", steps));
-  if (!s.metric) s.metric = s.step_size ? MetricKind::none : MetricKind::diag;
+  s.directions = resolve_directions(s.directions, needed_law(make_kernel(kernel_settings(s))));
+  if (!s.metric) s.metric = s.step_size ? MetricKind::none : default_metric(dimension);
   if (*s.metric == MetricKind::dense) check_dense_metric(dimension, s.chains);
   if (!s.target_acceptance) s.target_acceptance = sampler.target_acceptance;
-  if (!s.seed) {
-    std::random_device device;
-    s.seed = device() & 0x7fffffffU;  // short enough to be typed again
-  }
+  s = with_seed(std::move(s));
   if (s.threads == 0) s.threads = std::max<std::size_t>(1, std::thread::hardware_concurrency());
   s.threads = std::min(s.threads, s.chains);
   return s;

@@ -15,16 +15,18 @@ namespace {
 
 constexpr std::array sampler_list{
     SamplerInfo{"rwm", "random-walk Metropolis: one value a step, no derivatives; the baseline", false, false,
-                0.25},
+                true, 0.25},
     SamplerInfo{"mala", "Langevin with full gradients: one gradient a step; needs reverse mode", false, true,
-                0.65},
-    SamplerInfo{"fmala", "Langevin drift along a random direction, noise in all: two slopes a step", false,
-                false, 0.25},
-    SamplerInfo{"line-fmala", "Langevin along a random line: two slopes a step", true, false, 0.65},
-    SamplerInfo{"pc-fmala", "fmala scaled by the curvature on the spot: two curvatures a step", false, false,
-                0.2},
+                true, 0.65},
+    SamplerInfo{"fmala", "Langevin drift along a random direction, noise in all: one slope a step", false,
+                false, true, 0.25},
+    SamplerInfo{"line-fmala", "Langevin along a random line: two slopes a step", true, false, true, 0.65},
+    SamplerInfo{"pc-fmala", "fmala scaled by the curvature on the spot: one curvature a step", false, false,
+                true, 0.2},
     SamplerInfo{"pc-line-fmala", "line-fmala scaled by the curvature on the spot: two curvatures a step",
-                true, false, 0.75},
+                true, false, true, 0.75},
+    SamplerInfo{"newton-line", "the normal that fits the line on the spot, sampled exactly: no step size",
+                true, false, false, 0.75},
 };
 
 }  // namespace
@@ -60,6 +62,14 @@ BiasCorrection bias_correction_from_string(std::string_view name) {
                                suggestion(name, names), joined(names)));
 }
 
+std::string_view to_string(Tangent tangent) { return tangent == Tangent::kept ? "kept" : "fresh"; }
+
+Tangent tangent_from_string(std::string_view name) {
+  for (auto tangent : {Tangent::kept, Tangent::fresh})
+    if (name == to_string(tangent)) return tangent;
+  throw UsageError(fmt::format("--tangent '{}' is not known: it is kept or fresh (as in the paper)", name));
+}
+
 Kernel make_kernel(const KernelSettings& s) {
   if (!(s.step_size > 0) || !std::isfinite(s.step_size))
     throw UsageError(fmt::format(
@@ -68,18 +78,43 @@ Kernel make_kernel(const KernelSettings& s) {
   if (!(s.curvature_floor >= 0) || !std::isfinite(s.curvature_floor))
     throw UsageError(fmt::format("curvature floor {} is not usable: it must be 0 or a positive number",
                                  s.curvature_floor));
+  if (!(s.relaxation > 0 && s.relaxation < 2))
+    throw UsageError(fmt::format(
+        "relaxation {} is not usable: it must lie between 0 and 2 (1: independent places on a normal's line)",
+        s.relaxation));
+  if (s.inner == 0) throw UsageError("inner 0 makes no sense: give 1 or more moves a line");
   const std::string_view name = find_sampler(s.sampler).name;
   if (name == "rwm") return Rwm{s.step_size};
   if (name == "mala") return Mala{s.step_size, s.as_published};
-  if (name == "fmala") return Fmala{s.step_size, s.bias_correction};
-  if (name == "line-fmala") return LineFmala{s.step_size, s.bias_correction};
-  if (name == "pc-fmala") return PcFmala{s.step_size, s.bias_correction, s.curvature_floor};
-  return PcLineFmala{s.step_size, s.curvature_floor};
+  if (name == "fmala" && s.tangent == Tangent::kept) return Fmala{s.step_size, s.bias_correction};
+  if (name == "fmala") return FreshFmala{s.step_size, s.bias_correction};
+  if (name == "line-fmala") return LineFmala{s.step_size, s.bias_correction, s.inner, s.tangent};
+  if (name == "pc-fmala" && s.tangent == Tangent::kept)
+    return PcFmala{s.step_size, s.bias_correction, s.curvature_floor};
+  if (name == "pc-fmala") return FreshPcFmala{s.step_size, s.bias_correction, s.curvature_floor};
+  if (name == "newton-line") return NewtonLine{s.relaxation, s.curvature_floor, s.inner, s.tangent};
+  return PcLineFmala{s.step_size, s.curvature_floor, s.inner, s.tangent};
+}
+
+DirectionLaw needed_law(const Kernel& kernel) {
+  return std::visit([](const auto& k) { return k.needs; }, kernel);
 }
 
 StepInfo step(const Kernel& kernel, State& state, AnyTarget& target, const Metric& metric,
               const StepRandom& random, Workspace& workspace) {
   return std::visit([&](const auto& k) { return k.step(state, target, metric, random, workspace); }, kernel);
+}
+
+StepInfo step(const Kernel& kernel, State& state, AnyTarget& target, const Metric& metric,
+              const Stream& stream, std::uint64_t number, Directions& directions, Workspace& workspace) {
+  return std::visit(
+      [&]<class K, class Source>(const K& k, Source& source) -> StepInfo {
+        if constexpr (Serves<Source, K>)
+          return k.step(state, target, metric, SourcedRandom<Source>(stream, number, source), workspace);
+        else
+          throw UsageError("these directions are not exact for this sampler");
+      },
+      kernel, directions);
 }
 
 }  // namespace onward

@@ -28,7 +28,11 @@ void count_throw(Counts& counts, const char* message) {
 }  // namespace
 
 Counts& Counts::operator+=(const Counts& other) {
-  jets += other.jets;
+  values += other.values;
+  slopes += other.slopes;
+  curvatures += other.curvatures;
+  slope_pairs += other.slope_pairs;
+  curvature_pairs += other.curvature_pairs;
   gradients += other.gradients;
   nonfinite += other.nonfinite;
   if (threw == 0) first_message = other.first_message;
@@ -36,33 +40,58 @@ Counts& Counts::operator+=(const Counts& other) {
   return *this;
 }
 
-Jet AnyTarget::jet(VectorView theta, VectorView v, Order order) {
-  ++counts_.jets;
+/// What the model says of a place, or, if it throws or the place is none, what stands for "no density".
+template <class Evaluate>
+auto AnyTarget::guarded(VectorView theta, const Evaluate& evaluate) -> decltype(evaluate()) {
+  const auto nowhere = [] {
+    constexpr Jet jet{minus_infinity, 0, 0};
+    if constexpr (std::same_as<decltype(evaluate()), JetPair>)
+      return JetPair{jet, jet};
+    else
+      return jet;
+  };
   if (!all_finite(theta)) {
     // A proposal that flew off to infinity is no place; a simulator asked there might never return.
     ++counts_.nonfinite;
-    return {minus_infinity, 0, 0};
+    return nowhere();
   }
-  Jet jet;
   try {
-    jet = model_->jet(theta, v, order);
+    return evaluate();
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& problem) {
     count_throw(counts_, problem.what());
-    return {minus_infinity, 0, 0};
+    return nowhere();
   }
+}
+
+/// The jet of what is sampled: tempered, and -inf where it is not finite. -inf is a legitimate "no density
+/// here"; NaN and +inf must not look like one that could be accepted.
+Jet AnyTarget::settled(Jet jet) {
   if (temperature_ != 1) {
     jet.value /= temperature_;
     jet.slope /= temperature_;
     jet.curvature /= temperature_;
   }
-  if (!is_finite(jet)) {
-    ++counts_.nonfinite;
-    // -inf is a legitimate "no density here"; NaN and +inf must not look like one that could be accepted.
-    return {minus_infinity, 0, 0};
-  }
+  return is_finite(jet) ? jet : Jet{minus_infinity, 0, 0};
+}
+
+Jet AnyTarget::jet(VectorView theta, VectorView v, Order order) {
+  ++(order == Order::value ? counts_.values : order == Order::slope ? counts_.slopes : counts_.curvatures);
+  const std::uint64_t before = counts_.nonfinite;
+  const Jet jet = settled(guarded(theta, [&] { return model_->jet(theta, v, order); }));
+  if (jet.value == minus_infinity && counts_.nonfinite == before) ++counts_.nonfinite;
   return jet;
+}
+
+JetPair AnyTarget::jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
+  if (!model_->has_jet_pair()) return {jet(theta, v, order), jet(theta, w, order)};
+  ++(order == Order::slope ? counts_.slope_pairs : counts_.curvature_pairs);
+  const std::uint64_t before = counts_.nonfinite;
+  const JetPair raw = guarded(theta, [&] { return model_->jet_pair(theta, v, w, order); });
+  const JetPair pair{settled(raw.first), settled(raw.second)};
+  if (pair.first.value == minus_infinity && counts_.nonfinite == before) ++counts_.nonfinite;
+  return pair;
 }
 
 double AnyTarget::gradient(VectorView theta, std::span<double> out) {

@@ -1,61 +1,175 @@
 #include "onward/warmup/covariance.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
 
 namespace onward {
+namespace {
+
+/// V f(λ) Vᵀ of a symmetric matrix given by its lower triangle.
+template <class F>
+Eigen::MatrixXd matrix_function(const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>& solver, const F& f) {
+  const Eigen::VectorXd values = solver.eigenvalues().unaryExpr(f);
+  return solver.eigenvectors() * values.asDiagonal() * solver.eigenvectors().transpose();
+}
+
+/// Σ with Σ B Σ = A: the geometric mean of A and B⁻¹, B^-½ (B^½ A B^½)^½ B^-½.
+Eigen::MatrixXd between(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> of_b(b);
+  const double least = of_b.eigenvalues().maxCoeff() * 1e-14;  // below it an eigenvalue is rounding
+  const auto root = [least](double x) { return std::sqrt(std::max(x, least)); };
+  const Eigen::MatrixXd half = matrix_function(of_b, root);
+  const Eigen::MatrixXd back = matrix_function(of_b, [&](double x) { return 1 / root(x); });
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> of_product(half * a.selfadjointView<Eigen::Lower>() *
+                                                                  half);
+  const Eigen::MatrixXd middle =
+      matrix_function(of_product, [](double x) { return std::sqrt(std::max(x, 0.0)); });
+  return back * middle * back;
+}
+
+}  // namespace
+
+void CovarianceLearner::Moments::reset(Eigen::Index size, bool dense) {
+  count = 0;
+  mean.setZero(size);
+  difference.setZero(size);
+  if (dense)
+    products.setZero(size, size);
+  else
+    squares.setZero(size);
+}
+
+void CovarianceLearner::Moments::add(const Eigen::Ref<const Eigen::VectorXd>& x) {
+  ++count;
+  const auto n = static_cast<double>(count);
+  difference = x - mean;
+  mean += difference / n;
+  // (x - old mean)(x - new mean)ᵀ is symmetric: the two differences are parallel.
+  if (products.size() > 0)
+    products.selfadjointView<Eigen::Lower>().rankUpdate(difference, (n - 1) / n);
+  else
+    squares += (n - 1) / n * difference.cwiseAbs2();
+}
 
 CovarianceLearner::CovarianceLearner(MetricKind kind, std::size_t dimension) : kind_(kind) {
   if (kind == MetricKind::none) return;
-  const auto size = static_cast<Eigen::Index>(dimension);
-  mean_.setZero(size);
-  before_.setZero(size);
-  after_.setZero(size);
-  if (kind == MetricKind::diag)
-    squares_.setZero(size);
-  else
-    products_.setZero(size, size);
+  places_.reset(static_cast<Eigen::Index>(dimension), kind == MetricKind::dense);
+  gradients_.reset(static_cast<Eigen::Index>(dimension), kind == MetricKind::dense);
 }
 
 void CovarianceLearner::clear() {
-  count_ = 0;
-  mean_.setZero();
-  squares_.setZero();
-  products_.setZero();
+  places_.reset(places_.mean.size(), kind_ == MetricKind::dense);
+  gradients_.reset(places_.mean.size(), kind_ == MetricKind::dense);
+  kept_.clear();
+  stride_ = 1;
 }
 
-void CovarianceLearner::add(std::span<const double> position) {
+void CovarianceLearner::add(std::span<const double> position, std::span<const double> gradient) {
   if (kind_ == MetricKind::none) return;
-  const Eigen::Map<const Eigen::VectorXd> x(position.data(), static_cast<Eigen::Index>(position.size()));
-  ++count_;
-  before_ = x - mean_;
-  mean_ += before_ / static_cast<double>(count_);
-  after_ = x - mean_;
-  if (kind_ == MetricKind::diag) {
-    squares_ += before_.cwiseProduct(after_);
-  } else {
-    // (x - old mean)(x - new mean)ᵀ is symmetric: the two differences are parallel.
-    const double share = static_cast<double>(count_ - 1) / static_cast<double>(count_);
-    products_.selfadjointView<Eigen::Lower>().rankUpdate(before_, share);
+  const auto size = static_cast<Eigen::Index>(position.size());
+  const Eigen::Map<const Eigen::VectorXd> x(position.data(), size);
+  places_.add(x);
+  if (!gradient.empty()) {
+    const Eigen::Map<const Eigen::VectorXd> g(gradient.data(), size);
+    if (g.allFinite()) gradients_.add(g);
   }
+  if (kind_ != MetricKind::lowrank || places_.count % stride_ != 0) return;
+  kept_.emplace_back(x);
+  if (kept_.size() < most_places) return;
+  for (std::size_t i = 0; 2 * i + 1 < kept_.size(); ++i) kept_[i].swap(kept_[2 * i + 1]);
+  kept_.resize(kept_.size() / 2);
+  stride_ *= 2;
 }
 
 Metric CovarianceLearner::metric() const {
-  if (kind_ == MetricKind::none || count_ < 2) return {};
-  const auto n = static_cast<double>(count_);
-  const double trust = n / (n + 5), prior = 1e-3 * 5 / (n + 5);
-  if (kind_ == MetricKind::diag) {
-    std::vector<double> scale(static_cast<std::size_t>(squares_.size()));
-    for (Eigen::Index i = 0; i < squares_.size(); ++i)
-      scale[static_cast<std::size_t>(i)] = std::sqrt(trust * squares_[i] / (n - 1) + prior);
-    return Metric::diagonal(std::move(scale));
+  if (kind_ == MetricKind::none || places_.count < 2) return {};
+  switch (kind_) {
+    case MetricKind::dense:
+      return dense();
+    case MetricKind::lowrank:
+      return lowrank();
+    default:
+      return Metric::diagonal(scales());
   }
-  Eigen::MatrixXd covariance = trust / (n - 1) * products_;
-  covariance.diagonal().array() += prior;
+}
+
+std::vector<double> CovarianceLearner::scales() const {
+  const auto n = static_cast<double>(places_.count);
+  const double trust = n / (n + 5), prior = 1e-3 * 5 / (n + 5);
+  const auto spread = [](const Moments& m, Eigen::Index i) {
+    return (m.products.size() > 0 ? m.products(i, i) : m.squares[i]) / static_cast<double>(m.count - 1);
+  };
+  std::vector<double> scale;
+  for (Eigen::Index i = 0; i < places_.mean.size(); ++i) {
+    double variance = trust * spread(places_, i) + prior;
+    if (with_gradients()) {
+      const double g = spread(gradients_, i), both = std::sqrt(spread(places_, i) / g);
+      if (g > 0 && both > 0 && std::isfinite(both)) variance = both;
+    }
+    scale.push_back(std::sqrt(variance));
+  }
+  return scale;
+}
+
+Metric CovarianceLearner::dense() const {
+  const auto n = static_cast<double>(places_.count);
+  // With few places the narrow directions of a matrix would be chance: the scales alone.
+  if (places_.count < 2 * static_cast<std::size_t>(places_.mean.size())) return Metric::diagonal(scales());
+  Eigen::MatrixXd covariance = places_.products.selfadjointView<Eigen::Lower>();
+  covariance /= n - 1;
+  if (with_gradients()) {
+    const Eigen::MatrixXd of_gradients = gradients_.products.selfadjointView<Eigen::Lower>();
+    const Eigen::MatrixXd both = between(covariance, of_gradients / (n - 1));
+    const Eigen::LLT<Eigen::MatrixXd, Eigen::Lower> cholesky(both);
+    if (cholesky.info() == Eigen::Success && both.allFinite()) return Metric::dense(cholesky.matrixL());
+  }
+  covariance *= n / (n + 5);
+  covariance.diagonal().array() += 1e-3 * 5 / (n + 5);
   const Eigen::LLT<Eigen::MatrixXd, Eigen::Lower> cholesky(covariance);
   if (cholesky.info() != Eigen::Success) return {};
   return Metric::dense(cholesky.matrixL());
+}
+
+/// Directions in which the scaled places spread by more than places of a standard normal would: with n places
+/// in D dimensions sample eigenvalues up to (1 + √(D/n))² are chance. A spike λ above it belongs to a true
+/// variance ℓ with λ = ℓ (1 + γ/(ℓ - 1)), γ = D/n, and its direction has cosine² (1 - γ/(ℓ-1)²) / (1 +
+/// γ/(ℓ-1)) with the true one (Baik and Silverstein 2006, Paul 2007): the metric widens by what can be
+/// trusted of it.
+Metric CovarianceLearner::lowrank() const {
+  std::vector<double> scale = scales();
+  constexpr Eigen::Index most_directions = 20;
+  const auto n = static_cast<Eigen::Index>(kept_.size());
+  const Eigen::Index size = places_.mean.size();
+  if (n < 10) return Metric::diagonal(std::move(scale));
+  const Eigen::Map<const Eigen::VectorXd> widths(scale.data(), size);
+  Eigen::MatrixXd scaled(size, n);
+  for (Eigen::Index i = 0; i < n; ++i)
+    scaled.col(i) = (kept_[static_cast<std::size_t>(i)] - places_.mean).cwiseQuotient(widths);
+  const double degrees = static_cast<double>(n - 1);
+  const Eigen::MatrixXd gram = scaled.transpose() * scaled / degrees;
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram);
+  if (solver.info() != Eigen::Success) return Metric::diagonal(std::move(scale));
+  const double gamma = static_cast<double>(size) / degrees;
+  const double chance = std::pow(1 + std::sqrt(gamma), 2) * 1.1;
+  std::vector<double> gains;
+  Eigen::MatrixXd directions(size, std::min(most_directions, n));
+  for (Eigen::Index k = n - 1; k >= 0 && static_cast<Eigen::Index>(gains.size()) < directions.cols(); --k) {
+    const double lambda = solver.eigenvalues()[k];
+    if (lambda <= chance) break;
+    const double b = lambda + 1 - gamma;
+    const double spike = (b + std::sqrt(std::max(0.0, b * b - 4 * lambda))) / 2;
+    const double trust = (1 - gamma / ((spike - 1) * (spike - 1))) / (1 + gamma / (spike - 1));
+    directions.col(static_cast<Eigen::Index>(gains.size())) =
+        scaled * solver.eigenvectors().col(k) / std::sqrt(degrees * lambda);
+    gains.push_back(std::sqrt(1 + (spike - 1) * std::max(0.0, trust)) - 1);
+  }
+  if (gains.empty()) return Metric::diagonal(std::move(scale));
+  const auto count = static_cast<Eigen::Index>(gains.size());
+  return Metric::lowrank(std::move(scale), directions.leftCols(count),
+                         Eigen::Map<const Eigen::VectorXd>(gains.data(), count));
 }
 
 }  // namespace onward

@@ -17,19 +17,28 @@ constexpr std::uint64_t search_steps_begin = std::uint64_t{1} << 46;
 constexpr int trials = 8;
 constexpr int doublings = 60;
 
+// A covariance matrix takes more places than it has rows, or it is singular.
+std::size_t shortest_window(MetricKind metric, std::size_t dimension) {
+  return metric == MetricKind::dense ? std::max<std::size_t>(25, 2 * dimension) : 25;
+}
+
 // On a flat target, or one that rejects everything, dual averaging goes on to infinity or to zero.
 double usable(double step_size) { return std::clamp(step_size, 1e-300, 1e300); }
 
 }  // namespace
 
-WarmUp::WarmUp(const WarmUpSettings& settings, std::size_t dimension)
+WarmUp::WarmUp(const WarmUpSettings& settings, const AnyTarget& target)
     : settings_(settings),
       kernel_(make_kernel(settings.kernel)),
+      directions_(
+          make_directions(settings.directions, needed_law(kernel_), target.dimension(), target.names())),
       averaging_(settings.target_acceptance, settings.kernel.step_size),
-      learner_(settings.metric, dimension),
-      windows_(settings.steps / settings.sweep),
+      learner_(settings.metric, target.dimension()),
+      windows_(settings.steps / settings.sweep, shortest_window(settings.metric, target.dimension())),
       target_acceptance_(settings.target_acceptance) {
-  if (target_acceptance_ <= 0) target_acceptance_ = find_sampler(settings.kernel.sampler).target_acceptance;
+  const SamplerInfo& sampler = find_sampler(settings.kernel.sampler);
+  if (target_acceptance_ <= 0) target_acceptance_ = sampler.target_acceptance;
+  settings_.adapt_step_size = settings.adapt_step_size && sampler.tuned;
   averaging_ = DualAveraging(target_acceptance_, settings.kernel.step_size);
 }
 
@@ -45,9 +54,10 @@ void WarmUp::search_step_size(const State& state, AnyTarget& target, const Strea
     double sum = 0;
     for (int trial = 0; trial < trials; ++trial) {
       State copy = state;
+      copy.forget();
       const std::uint64_t number =
           search_steps_begin + (searches_ << 16) + static_cast<std::uint64_t>(round * trials + trial);
-      sum += onward::step(kernel_, copy, target, metric_, StepRandom(stream, number), workspace).acceptance;
+      sum += onward::step(kernel_, copy, target, metric_, stream, number, directions_, workspace).acceptance;
     }
     return sum / trials;
   };
@@ -66,7 +76,7 @@ void WarmUp::search_step_size(const State& state, AnyTarget& target, const Strea
 
 StepInfo WarmUp::step(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number,
                       Workspace& workspace) {
-  const StepInfo info = onward::step(kernel_, state, target, metric_, StepRandom(stream, number), workspace);
+  const StepInfo info = onward::step(kernel_, state, target, metric_, stream, number, directions_, workspace);
   if (settings_.adapt_step_size) {
     averaging_.update(info.acceptance);
     set_step_size(averaging_.current());
@@ -74,9 +84,10 @@ StepInfo WarmUp::step(State& state, AnyTarget& target, const Stream& stream, std
   if (settings_.metric == MetricKind::none || number % settings_.sweep != 0) return info;
 
   const auto sweep = static_cast<std::size_t>(number / settings_.sweep);
-  if (windows_.learns(sweep)) learner_.add(state.position);
+  if (windows_.learns(sweep)) learner_.add(state.position, gradient_at(state, target));
   if (windows_.ends(sweep)) {
     metric_ = learner_.metric();
+    state.forget();  // tangents were in the units of the old one
     learner_.clear();
     if (settings_.adapt_step_size) set_step_size(averaging_.average());
     search_step_size(state, target, stream, workspace);
@@ -84,8 +95,28 @@ StepInfo WarmUp::step(State& state, AnyTarget& target, const Stream& stream, std
   return info;
 }
 
+/// What the learner is given: a sweep's D jets dwarf it. A model that offers no gradient is asked for its
+/// slopes along the axes, while that is no more than a sweep.
+std::span<const double> WarmUp::gradient_at(const State& state, AnyTarget& target) {
+  const std::size_t dimension = state.position.size();
+  gradient_.resize(dimension);
+  if (state.gradient.size() == dimension) return state.gradient;
+  if (target.has_gradient()) {
+    target.gradient(state.position, gradient_);
+    return gradient_;
+  }
+  if (settings_.metric != MetricKind::dense) return {};
+  std::vector<double> axis(dimension);
+  for (std::size_t i = 0; i < dimension; ++i) {
+    axis[i] = 1;
+    gradient_[i] = target.jet(state.position, axis, Order::slope).slope;
+    axis[i] = 0;
+  }
+  return gradient_;
+}
+
 FrozenKernel WarmUp::freeze() const {
-  FrozenKernel frozen{settings_.kernel, metric_, kernel_};
+  FrozenKernel frozen{settings_.kernel, metric_, kernel_, directions_};
   if (settings_.adapt_step_size) {
     frozen.settings.step_size = usable(averaging_.average());
     frozen.kernel = make_kernel(frozen.settings);

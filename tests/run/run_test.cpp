@@ -165,12 +165,12 @@ TEST(Run, KeepsTheTargetsCountsAndTheStepSize) {
   const auto run = sample(target(3, Bent{}), s);
   for (const auto& chain : run.chains) {
     EXPECT_EQ(chain.step_size, 0.4);
-    EXPECT_EQ(chain.counts.jets, 1 + 2 * (200 + 50u)) << "one at the start, two a step";
+    EXPECT_EQ(chain.counts.jets(), 1 + 2 * (200 + 50u)) << "one at the start, two a step";
     EXPECT_EQ(chain.counts.nonfinite, 0u);
     EXPECT_GT(chain.acceptance, 0.5);
     EXPECT_LE(chain.acceptance, 1);
   }
-  EXPECT_EQ(run.counts().jets, 4 * 501u);
+  EXPECT_EQ(run.counts().jets(), 4 * 501u);
   EXPECT_EQ(run.ending, Ending::complete);
 }
 

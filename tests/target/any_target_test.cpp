@@ -72,17 +72,17 @@ TEST(AnyTarget, CopiesHaveTheirOwnModelAndCounts) {
   EXPECT_EQ(first.value(x), 1);
   EXPECT_EQ(first.value(x), 2);
   AnyTarget second = first;
-  EXPECT_EQ(second.counts().jets, 0u);
+  EXPECT_EQ(second.counts().jets(), 0u);
   EXPECT_EQ(second.value(x), 3);
   EXPECT_EQ(second.value(x), 4);
   EXPECT_EQ(first.value(x), 3);
-  EXPECT_EQ(first.counts().jets, 3u);
-  EXPECT_EQ(second.counts().jets, 2u);
+  EXPECT_EQ(first.counts().jets(), 3u);
+  EXPECT_EQ(second.counts().jets(), 2u);
   second = first;
-  EXPECT_EQ(second.counts().jets, 0u);
+  EXPECT_EQ(second.counts().jets(), 0u);
   EXPECT_EQ(second.value(x), 4);
   first.reset_counts();
-  EXPECT_EQ(first.counts().jets, 0u);
+  EXPECT_EQ(first.counts().jets(), 0u);
 }
 
 TEST(AnyTarget, AnExceptionIsAPlaceWithoutDensity) {
@@ -93,7 +93,7 @@ TEST(AnyTarget, AnExceptionIsAPlaceWithoutDensity) {
   std::vector<double> gradient{7, 7};
   EXPECT_EQ(t.gradient(place, gradient), -inf);
   EXPECT_THAT(gradient, ElementsAre(0, 0));
-  EXPECT_EQ(t.counts().jets, 1u);
+  EXPECT_EQ(t.counts().jets(), 1u);
   EXPECT_EQ(t.counts().gradients, 1u);
   EXPECT_EQ(t.counts().nonfinite, 2u);
   EXPECT_EQ(t.counts().threw, 2u);

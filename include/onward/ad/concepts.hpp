@@ -16,7 +16,7 @@ template <class T>
 struct Value;
 template <class T, class S = T>
 struct Dual;
-template <class T>
+template <class T, class S = T>
 struct Jet2;
 template <class T>
 struct Reverse;
@@ -38,8 +38,8 @@ struct Traits<Dual<T, S>> {
   static constexpr bool carries_derivatives = true;
   using Scalar = T;
 };
-template <class T>
-struct Traits<Jet2<T>> {
+template <class T, class S>
+struct Traits<Jet2<T, S>> {
   static constexpr bool carries_derivatives = true;
   using Scalar = T;
 };

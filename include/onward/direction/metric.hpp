@@ -14,12 +14,13 @@
 
 namespace onward {
 
-enum class MetricKind { none, diag, dense };
+enum class MetricKind { none, diag, dense, lowrank };
 std::string_view to_string(MetricKind kind);
 MetricKind metric_from_string(std::string_view name);  ///< throws UsageError for an unknown name
 
-/// L = I, a diagonal, or a lower triangle (Real = double only). Real may be a SIMD batch whose lanes are
-/// chains.
+/// L = I, a diagonal S, a lower triangle, or S (I + U G Uᵀ) with few orthonormal columns U and diagonal G,
+/// which widens (or narrows) the directions U after the scaling (the last two for Real = double only). Real
+/// may be a SIMD batch whose lanes are chains.
 template <class Real>
 class BasicMetric {
  public:
@@ -37,9 +38,23 @@ class BasicMetric {
     return metric;
   }
 
+  static BasicMetric lowrank(std::vector<Real> scale, Eigen::MatrixXd directions, Eigen::VectorXd gains) {
+    BasicMetric metric;
+    metric.kind_ = MetricKind::lowrank;
+    metric.scale_ = std::move(scale);
+    metric.directions_ = std::move(directions);
+    metric.gains_ = std::move(gains);
+    return metric;
+  }
+
   MetricKind kind() const { return kind_; }
   const std::vector<Real>& scale() const { return scale_; }
   const Eigen::MatrixXd& lower() const { return lower_; }
+  const Eigen::MatrixXd& directions() const { return directions_; }  ///< U
+  const Eigen::VectorXd& gains() const { return gains_; }            ///< the diagonal of G
+
+  /// The diagonal of L Lᵀ; empty if L = I.
+  std::vector<Real> variances() const;
 
   /// out = L in, from the kernel's units to the parameters. in and out must not overlap.
   void push(std::span<const Real> in, std::span<Real> out) const {
@@ -53,18 +68,40 @@ class BasicMetric {
       case MetricKind::dense:
         product<false>(in, out);
         return;
+      case MetricKind::lowrank:
+        widen(in, out);
+        for (std::size_t i = 0; i < in.size(); ++i) out[i] = scale_[i] * out[i];
+        return;
     }
   }
 
   /// out = Lᵀ in: a gradient with respect to the parameters becomes one in the kernel's units.
   void pull(std::span<const Real> in, std::span<Real> out) const {
-    if (kind_ == MetricKind::dense)
+    if (kind_ == MetricKind::dense) {
       product<true>(in, out);
-    else
+    } else if (kind_ == MetricKind::lowrank) {
+      std::vector<Real> scaled(in.size());
+      for (std::size_t i = 0; i < in.size(); ++i) scaled[i] = scale_[i] * in[i];
+      widen(scaled, out);
+    } else {
       push(in, out);
+    }
   }
 
  private:
+  /// out = (I + U G Uᵀ) in, which is symmetric.
+  void widen(std::span<const Real> in, std::span<Real> out) const {
+    if constexpr (std::is_same_v<Real, double>) {
+      const auto size = static_cast<Eigen::Index>(in.size());
+      const Eigen::Map<const Eigen::VectorXd> x(in.data(), size);
+      Eigen::Map<Eigen::VectorXd> y(out.data(), size);
+      y = x;
+      y.noalias() += directions_ * gains_.cwiseProduct(directions_.transpose() * x);
+    } else {
+      throw Error("a low-rank metric works for one chain at a time only");
+    }
+  }
+
   template <bool transposed>
   void product(std::span<const Real> in, std::span<Real> out) const {
     if constexpr (std::is_same_v<Real, double>) {
@@ -82,8 +119,11 @@ class BasicMetric {
 
   MetricKind kind_ = MetricKind::none;
   std::vector<Real> scale_;
-  Eigen::MatrixXd lower_;
+  Eigen::MatrixXd lower_, directions_;
+  Eigen::VectorXd gains_;
 };
 using Metric = BasicMetric<double>;
+template <>
+std::vector<double> Metric::variances() const;
 
 }  // namespace onward

@@ -13,6 +13,9 @@ namespace onward {
 
 nlohmann::ordered_json settings_json(const RunSettings& resolved);
 
+/// How the sampler was chosen.
+nlohmann::ordered_json choice_json(const Choice& choice);
+
 /// One object a parameter; numbers that are not finite become null.
 nlohmann::ordered_json summary_json(const std::vector<ParameterSummary>& parameters);
 

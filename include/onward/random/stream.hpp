@@ -35,7 +35,8 @@ enum class Purpose : std::uint16_t {
   noise = 2,              ///< the noise of a proposal
   accept = 3,             ///< the acceptance test
   start = 4,              ///< starting points
-  shuffle = 5,            ///< orders and permutations
+  shuffle = 5,            ///< orders, permutations and choices between kinds of moves
+  frame = 6,              ///< orthonormal frames of directions
 };
 
 /// The random numbers of one chain. A small value; every method is a pure function of its arguments.

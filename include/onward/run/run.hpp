@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "onward/diagnostics/convergence.hpp"
+#include "onward/run/choice.hpp"
 #include "onward/run/settings.hpp"
 #include "onward/target/target.hpp"
 
@@ -67,7 +69,8 @@ enum class Ending { complete, interrupted, time_limit };
 
 /// Chains x draws with what is needed to repeat them.
 struct Run {
-  RunSettings settings;  ///< resolved
+  RunSettings settings;          ///< resolved
+  std::optional<Choice> choice;  ///< how the sampler was chosen, if it was
   std::size_t dimension = 0;
   std::vector<std::string> names;
   std::vector<ChainRecord> chains;

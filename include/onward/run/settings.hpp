@@ -22,11 +22,15 @@ struct Start {
 
 /// Fields without a value are filled in by resolve(): see there.
 struct RunSettings {
-  std::string sampler = "pc-line-fmala";
+  std::string sampler = "auto";          ///< auto: short pilots choose, see choice.hpp
   std::optional<double> step_size = {};  ///< fixed; without it warm-up finds it
   BiasCorrection bias_correction = BiasCorrection::none;
   double curvature_floor = 0.1;
   bool as_published = false;
+  Tangent tangent = Tangent::kept;
+  std::size_t inner = 1;            ///< line kernels: moves along each line
+  double relaxation = 1;            ///< newton-line: c, between 0 and 2
+  std::string directions = "auto";  ///< as make_directions() has them
   std::optional<double> target_acceptance = {};
 
   std::optional<std::size_t> warmup = {};  ///< steps; 1,000 sweeps without a value
@@ -36,13 +40,26 @@ struct RunSettings {
   std::size_t threads = 0;                 ///< 0: as many as chains and cores allow
   std::optional<std::uint64_t> seed = {};  ///< without a value one is taken from the system, and reported
   Start start = {};
-  std::optional<MetricKind> metric = {};  ///< without a value diag, or none if the step size is fixed
+  std::optional<MetricKind> metric = {};  ///< without a value: none if the step size is fixed, else by
+                                          ///< default_metric()
   double temperature = 1;                 ///< samples density^(1/T)
   double max_seconds = 0;                 ///< 0: no limit
 };
 
-/// Checks every field (UsageError names field, value and what is allowed) and fills in the optional ones.
+/// Checks every field (UsageError names field, value and what is allowed) and fills in the optional ones. The
+/// sampler auto must have been chosen before; with a fixed step size, which only a known sampler can have, it
+/// is taken for pc-line-fmala.
 RunSettings resolve(RunSettings settings, std::size_t dimension);
+
+/// With a seed from the system if there is none.
+RunSettings with_seed(RunSettings settings);
+
+/// dense while it is cheap beside an evaluation, low-rank above.
+MetricKind default_metric(std::size_t dimension);
+
+/// The part of the settings that a kernel has.
+struct KernelSettings;
+KernelSettings kernel_settings(const RunSettings& settings);
 
 /// Steps that make a sweep: the dimension for a line kernel, 1 for the others.
 std::size_t sweep_steps(const std::string& sampler, std::size_t dimension);

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "onward/direction/law.hpp"
 #include "onward/direction/metric.hpp"
 #include "onward/random/stream.hpp"
 #include "onward/simd/batch.hpp"
@@ -18,12 +19,24 @@
 
 namespace onward {
 
-/// Where a chain is. `gradient` is used by MALA alone, which keeps it from step to step.
+/// Where a chain is, and what is known there. MALA keeps the gradient from step to step; FMALA and PC-FMALA
+/// keep a tangent and the jet along it; line kernels keep the direction of the next step and, if it came with
+/// the last jet, the jet along it. All but the position can be forgotten and is then computed again.
 template <class Real>
 struct BasicState {
   std::vector<Real> position;
   Real value{};
   std::vector<Real> gradient;
+  std::vector<Real> tangent;  ///< empty: none kept
+  BasicJet<Real> jet{};
+  bool jet_known = false;  ///< jet is that of position along tangent
+
+  /// To be called when the metric or the kernel changes: tangents are in their units.
+  void forget() {
+    gradient.clear();
+    tangent.clear();
+    jet_known = false;
+  }
 };
 using State = BasicState<double>;
 
@@ -37,7 +50,8 @@ struct BasicStepInfo {
 };
 using StepInfo = BasicStepInfo<double>;
 
-/// The random numbers of one step: a view of the chain's stream at that step.
+/// The random numbers of one step: a view of the chain's stream at that step. Directions are independent and
+/// uniform on the sphere; SourcedRandom has other ones.
 template <class Real>
 class BasicStepRandom {
  public:
@@ -45,12 +59,15 @@ class BasicStepRandom {
   BasicStepRandom(const StreamType& stream, std::uint64_t step) : stream_(&stream), step_(step) {}
 
   void noise(std::span<Real> z) const { stream_->normals(step_, Purpose::noise, z); }
-  Real noise() const { return stream_->normal(step_, Purpose::noise); }
+  Real noise(std::uint64_t index = 0) const { return stream_->normal(step_, Purpose::noise, index); }
   void direction(std::span<Real> v) const { stream_->direction(step_, Purpose::direction, v); }
+  void next_direction(std::span<Real> v) const { stream_->direction(step_ + 1, Purpose::direction, v); }
   void reverse_direction(std::span<Real> v) const {
     stream_->direction(step_, Purpose::reverse_direction, v);
   }
-  Real uniform() const { return stream_->uniform(step_, Purpose::accept); }
+  Real uniform(std::uint64_t index = 0) const { return stream_->uniform(step_, Purpose::accept, index); }
+  /// For choices between kinds of moves.
+  Real choice(std::uint64_t index = 0) const { return stream_->uniform(step_, Purpose::shuffle, index); }
 
  private:
   const StreamType* stream_;
@@ -67,11 +84,18 @@ struct BasicWorkspace {
         reverse(dimension),
         move(dimension),
         pushed(dimension),
+        next(dimension),
         proposal(dimension),
         gradient(dimension) {}
-  std::vector<Real> noise, direction, reverse, move, pushed, proposal, gradient;
+  std::vector<Real> noise, direction, reverse, move, pushed, next, proposal, gradient;
 };
 using Workspace = BasicWorkspace<double>;
+
+/// What becomes of the tangent v* at which a proposal was judged.
+enum class Tangent {
+  kept,  ///< with its jet it is the next step's v after an acceptance: half the evaluations, as exact
+  fresh  ///< as published: every step draws v and evaluates anew
+};
 
 /// The paper's appendix B.1: the unit direction v carries 1/D of the gradient; scaling it by √D removes that
 /// bias.
@@ -104,16 +128,16 @@ void add(std::span<const Real> position, Real factor, std::span<const Real> dire
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = position[i] + factor * direction[i];
 }
 
-/// Accept w.proposal with probability min(1, exp(log_ratio)); a ratio that is not a number is a rejection. So
-/// is an infinite one: it means that the jet at the present place failed, and since moves to such a place are
-/// rejected, moves away from it must be too.
+/// Move number `move` of a step: accept w.proposal with probability min(1, exp(log_ratio)); a ratio that is
+/// not a number is a rejection. So is an infinite one: it means that the jet at the present place failed, and
+/// since moves to such a place are rejected, moves away from it must be too.
 template <class Real, class Random>
 void metropolis(BasicState<Real>& state, BasicWorkspace<Real>& w, Real proposed_value, Real log_ratio,
-                const Random& random, BasicStepInfo<Real>& info) {
+                const Random& random, BasicStepInfo<Real>& info, std::uint64_t move = 0) {
   const auto possible = simd::is_finite(proposed_value) & (log_ratio < Real(INFINITY));
   const Real ratio = simd::select(possible, simd::min(log_ratio, Real(0)), Real(-INFINITY));
   info.acceptance = simd::exp(ratio);
-  info.accepted = simd::log(random.uniform()) < ratio;
+  info.accepted = simd::log(random.uniform(move)) < ratio;
   state.value = simd::select(info.accepted, proposed_value, state.value);
   if constexpr (simd::is_batch_v<Real>) {
     for (std::size_t i = 0; i < state.position.size(); ++i)
@@ -121,6 +145,29 @@ void metropolis(BasicState<Real>& state, BasicWorkspace<Real>& w, Real proposed_
   } else {
     if (info.accepted) std::swap(state.position, w.proposal);
   }
+}
+
+/// FMALA and PC-FMALA at the beginning of a step: the tangent and the jet along it, kept or fresh.
+template <Tangent tangent, class Real, class T, class Random>
+void begin_with_tangent(Order order, BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
+                        const Random& random, BasicWorkspace<Real>& w) {
+  if (tangent == Tangent::kept && state.jet_known) return;
+  state.tangent.resize(state.position.size());
+  random.direction(state.tangent);
+  metric.push(state.tangent, w.pushed);
+  state.jet = target.jet(state.position, w.pushed, order);
+  state.jet_known = true;
+}
+
+/// At its end: where the proposal was accepted, the tangent is v* (w.direction) and the jet is that at θ*.
+template <class Real>
+void end_with_tangent(BasicState<Real>& state, const BasicJet<Real>& there, const BasicWorkspace<Real>& w,
+                      const BasicStepInfo<Real>& info) {
+  for (std::size_t i = 0; i < state.tangent.size(); ++i)
+    state.tangent[i] = simd::select(info.accepted, w.direction[i], state.tangent[i]);
+  state.jet = {simd::select(info.accepted, there.value, state.jet.value),
+               simd::select(info.accepted, there.slope, state.jet.slope),
+               simd::select(info.accepted, there.curvature, state.jet.curvature)};
 }
 
 }  // namespace onward

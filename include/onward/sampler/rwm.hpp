@@ -7,6 +7,8 @@ namespace onward {
 
 template <class Real>
 struct BasicRwm {
+  static constexpr DirectionLaw needs = DirectionLaw::any;  ///< it takes none
+
   Real step_size;
 
   template <class T, class Random>

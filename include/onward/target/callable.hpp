@@ -51,6 +51,17 @@ class CallableTarget {
     return {};
   }
 
+  /// Jets along two lines through theta in one pass: the same bits as one after the other.
+  JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
+    if (order == Order::curvature) {
+      const auto f = evaluate_pair<Jet2<double, TwoTangents>>(theta, v, w, jet_pairs_);
+      return {{f.value, simd::lane(f.slope, 0), simd::lane(f.curvature, 0)},
+              {f.value, simd::lane(f.slope, 1), simd::lane(f.curvature, 1)}};
+    }
+    const auto f = evaluate_pair<Dual<double, TwoTangents>>(theta, v, w, dual_pairs_);
+    return {{f.value, simd::lane(f.slope, 0), 0}, {f.value, simd::lane(f.slope, 1), 0}};
+  }
+
   /// For baseline MALA. Forward mode with a register full of tangents a pass while the dimension is small,
   /// reverse mode above: docs/decisions/gradient.md has the figures.
   double gradient(VectorView theta, std::span<double> out) {
@@ -93,12 +104,23 @@ class CallableTarget {
       return f_(std::span<const T>(view));
   }
 
+  template <class T>
+  T evaluate_pair(VectorView theta, VectorView v, VectorView w, std::vector<T>& scratch) {
+    const LineView<T> view(theta, v, w, scratch);
+    if constexpr (std::is_invocable_v<F&, const LineView<T>&>)
+      return f_(view);
+    else
+      return f_(std::span<const T>(view));
+  }
+
   std::size_t dimension_;
   F f_;
   std::vector<std::string> names_;
   std::vector<Value<double>> values_;
   std::vector<Dual<double>> duals_;
   std::vector<Jet2<double>> jets_;
+  std::vector<Dual<double, TwoTangents>> dual_pairs_;
+  std::vector<Jet2<double, TwoTangents>> jet_pairs_;
   std::vector<Dual<double, simd::Batch<double>>> chunk_;
 };
 

@@ -19,6 +19,11 @@ struct BasicJet {
 };
 using Jet = BasicJet<double>;
 
+/// Jets along two lines through one place; their values are equal.
+struct JetPair {
+  Jet first, second;
+};
+
 using VectorView = std::span<const double>;
 
 /// True if every entry is a number: a place where this is false is outside the support and is never moved to.

@@ -18,7 +18,11 @@ namespace onward {
 template <class View>
 using scalar_of = std::remove_cvref_t<decltype(std::declval<View>()[0])>;
 
-/// T is Value<Real>, Dual<Real> or Jet2<Real> with Real = double, or a SIMD batch whose lanes are chains.
+/// Tangents along two lines through one place, carried by one pass: the first two lanes of a register.
+using TwoTangents = simd::Batch<double>;
+
+/// T is Value<Real>, Dual<Real> or Jet2<Real> with Real = double, or a SIMD batch whose lanes are chains; or
+/// Dual<double, TwoTangents> or Jet2<double, TwoTangents>, for two directions v and w at once.
 /// Elements come by value: t[i], range-for, begin() and end(). data() fills scratch memory at its first use,
 /// for models that need an array (an Eigen::Map, say).
 template <class T>
@@ -28,7 +32,10 @@ class LineView {
   using Real = typename T::Scalar;
 
   LineView(std::span<const Real> theta, std::span<const Real> v, std::vector<T>& scratch)
-      : theta_(theta.data()), v_(v.data()), size_(theta.size()), scratch_(&scratch) {}
+      : theta_(theta.data()), v_(v.data()), w_(nullptr), size_(theta.size()), scratch_(&scratch) {}
+  LineView(std::span<const Real> theta, std::span<const Real> v, std::span<const Real> w,
+           std::vector<T>& scratch)
+      : theta_(theta.data()), v_(v.data()), w_(w.data()), size_(theta.size()), scratch_(&scratch) {}
 
   T operator[](std::size_t i) const { return at(i); }
   std::size_t size() const { return size_; }
@@ -69,12 +76,17 @@ class LineView {
       return T(theta_[i]);
     else if constexpr (std::is_same_v<T, Dual<Real>>)
       return T(theta_[i], v_[i]);
+    else if constexpr (std::is_same_v<T, Dual<double, TwoTangents>>)
+      return T(theta_[i], simd::pair_of(v_[i], w_[i]));
+    else if constexpr (std::is_same_v<T, Jet2<double, TwoTangents>>)
+      return T(theta_[i], simd::pair_of(v_[i], w_[i]), TwoTangents(0.0));
     else
       return T(theta_[i], v_[i], Real(0.0));
   }
 
   const Real* theta_;
   const Real* v_;
+  const Real* w_;
   std::size_t size_;
   std::vector<T>* scratch_;
 };

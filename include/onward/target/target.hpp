@@ -18,6 +18,7 @@ namespace onward {
 /// even differentiable by us: a tangent-linear simulator can be a Target.
 ///
 /// It may also offer
+/// - `JetPair jet_pair(theta, v, w, order)`: jets along two directions in one pass, order slope or curvature;
 /// - `double gradient(theta, out)`, returning the value: baseline MALA needs it;
 /// - `std::vector<std::string> names()`: what the parameters are called in output, Stan style ("theta.1");
 /// - `void constrain(theta, out)`: from the space that is sampled to the parameters, out.size() ==
@@ -30,6 +31,10 @@ concept Target = std::copy_constructible<T> && requires(T& t, VectorView theta, 
   { t.jet(theta, v, order) } -> std::same_as<Jet>;
 };
 
+template <class T>
+concept HasJetPair = requires(T& t, VectorView theta, VectorView v, VectorView w, Order order) {
+  { t.jet_pair(theta, v, w, order) } -> std::same_as<JetPair>;
+};
 template <class T>
 concept HasGradient = requires(T& t, VectorView theta, std::span<double> out) {
   { t.gradient(theta, out) } -> std::convertible_to<double>;
@@ -45,12 +50,15 @@ concept HasConstrain = requires(const T& t, VectorView theta, std::span<double> 
 
 /// What a target was asked, and what went wrong on the way.
 struct Counts {
-  std::uint64_t jets = 0;       ///< evaluations of any order along a line, plain values included
-  std::uint64_t gradients = 0;  ///< full gradients
+  std::uint64_t values = 0, slopes = 0, curvatures = 0;  ///< evaluations by their order
+  std::uint64_t slope_pairs = 0, curvature_pairs = 0;    ///< evaluations along two lines at once
+  std::uint64_t gradients = 0;                           ///< full gradients
   std::uint64_t nonfinite = 0;  ///< evaluations that were not finite or threw: each of them is a rejection
   std::uint64_t threw = 0;      ///< those of them that threw
   std::string first_message;    ///< what the first of those said
 
+  /// Evaluations of any order, along one line or two, plain values included.
+  std::uint64_t jets() const { return values + slopes + curvatures + slope_pairs + curvature_pairs; }
   Counts& operator+=(const Counts& other);
 };
 
@@ -73,6 +81,9 @@ class AnyTarget {
   std::size_t dimension() const { return model_->dimension(); }
   Jet jet(VectorView theta, VectorView v, Order order);
   double value(VectorView theta) { return jet(theta, {}, Order::value).value; }
+  bool has_jet_pair() const { return model_->has_jet_pair(); }
+  /// Jets along v and w, in one pass if the model can do that, else in two.
+  JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order);
   bool has_gradient() const { return model_->has_gradient(); }
   /// The value; the gradient goes to out. Throws UsageError if the model offers none.
   double gradient(VectorView theta, std::span<double> out);
@@ -93,6 +104,8 @@ class AnyTarget {
     virtual std::unique_ptr<Interface> clone() const = 0;
     virtual std::size_t dimension() const = 0;
     virtual Jet jet(VectorView theta, VectorView v, Order order) = 0;
+    virtual bool has_jet_pair() const = 0;
+    virtual JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) = 0;
     virtual bool has_gradient() const = 0;
     virtual double gradient(VectorView theta, std::span<double> out) = 0;
     virtual std::vector<std::string> names() const = 0;  // empty: none given
@@ -106,6 +119,13 @@ class AnyTarget {
     std::unique_ptr<Interface> clone() const override { return std::make_unique<Model>(target); }
     std::size_t dimension() const override { return target.dimension(); }
     Jet jet(VectorView theta, VectorView v, Order order) override { return target.jet(theta, v, order); }
+    bool has_jet_pair() const override { return HasJetPair<T>; }
+    JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) override {
+      if constexpr (HasJetPair<T>)
+        return target.jet_pair(theta, v, w, order);
+      else
+        return {target.jet(theta, v, order), target.jet(theta, w, order)};
+    }
     bool has_gradient() const override { return HasGradient<T>; }
     double gradient([[maybe_unused]] VectorView theta, [[maybe_unused]] std::span<double> out) override {
       if constexpr (HasGradient<T>)
@@ -125,6 +145,10 @@ class AnyTarget {
     }
     T target;
   };
+
+  Jet settled(Jet jet);
+  template <class Evaluate>
+  auto guarded(VectorView theta, const Evaluate& evaluate) -> decltype(evaluate());
 
   std::unique_ptr<Interface> model_;
   double temperature_ = 1;

@@ -20,6 +20,7 @@ struct WarmUpSettings {
   MetricKind metric = MetricKind::diag;
   std::size_t steps = 1000;
   std::size_t sweep = 1;  ///< steps that make a sweep: D for line kernels
+  std::string directions = "auto";
 };
 
 /// What sampling uses: nothing in here changes any more.
@@ -27,11 +28,12 @@ struct FrozenKernel {
   KernelSettings settings;
   Metric metric;
   Kernel kernel;
+  Directions directions;
 };
 
 class WarmUp {
  public:
-  WarmUp(const WarmUpSettings& settings, std::size_t dimension);
+  WarmUp(const WarmUpSettings& settings, const AnyTarget& target);
 
   /// Doubles or halves the step size until the acceptance of trial steps from this state crosses the target.
   /// The state is left as it is.
@@ -45,15 +47,18 @@ class WarmUp {
 
  private:
   void set_step_size(double step_size);
+  std::span<const double> gradient_at(const State& state, AnyTarget& target);
 
   WarmUpSettings settings_;
   Metric metric_;
   Kernel kernel_;
+  Directions directions_;
   DualAveraging averaging_;
   CovarianceLearner learner_;
   WarmUpWindows windows_;
   double target_acceptance_;
   std::uint64_t searches_ = 0;
+  std::vector<double> gradient_;
 };
 
 /// Throws UsageError, with the sizes and the remedy, where a dense metric of that dimension cannot fit.

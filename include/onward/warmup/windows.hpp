@@ -9,9 +9,10 @@ namespace onward {
 /// All lengths count sweeps: one step for most kernels, D steps for line kernels.
 class WarmUpWindows {
  public:
-  explicit WarmUpWindows(std::size_t sweeps) : total_(sweeps) {
+  /// `shortest`: sweeps that the first window has at least, if warm-up is long enough for that.
+  explicit WarmUpWindows(std::size_t sweeps, std::size_t shortest = 25) : total_(sweeps) {
     std::size_t first = 75, last = 50;
-    window_ = 25;
+    window_ = shortest;
     if (total_ < 20) {  // too short to learn a metric
       slow_begin_ = slow_end_ = total_;
       next_ = total_ + 1;

@@ -1,0 +1,143 @@
+#pragma once
+// Where directions come from. Each source is a function of (stream, step) that ignores the state; what it
+// keeps is a cache. The metric scales what comes out of here.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "onward/direction/law.hpp"
+#include "onward/random/stream.hpp"
+
+namespace onward {
+
+/// Independent and uniform on the sphere.
+class SphereDirections {
+ public:
+  static constexpr DirectionLaw law = DirectionLaw::independent;
+  void fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
+    stream.direction(step, Purpose::direction, v);
+  }
+  void fill_reverse(const Stream& stream, std::uint64_t step, std::span<double> v) {
+    stream.direction(step, Purpose::reverse_direction, v);
+  }
+};
+
+/// For FMALA: v uniform on the sphere and v* uniform on what is orthogonal to it, two vectors of one random
+/// frame.
+class OrthogonalPairs {
+ public:
+  static constexpr DirectionLaw law = DirectionLaw::exchangeable;
+  void fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
+    stream.direction(step, Purpose::direction, v);
+  }
+  void fill_reverse(const Stream& stream, std::uint64_t step, std::span<double> v);
+
+ private:
+  std::vector<double> forward_;
+};
+
+/// The D vectors of a random orthonormal frame in turn, then those of a new frame: a whitened normal is
+/// renewed in about 7D/6 steps instead of 2D. Up to `haar_limit` dimensions frames are uniform over all
+/// rotations, by Gram and Schmidt, in D² operations a vector. Above it a frame is the Hartley matrix
+/// cas(2πij/D)/√D, which is orthonormal for every D, with random signs for its rows: D operations a vector
+/// and no memory to speak of.
+class FrameDirections {
+ public:
+  static constexpr DirectionLaw law = DirectionLaw::any;
+  static constexpr std::size_t haar_limit = 32;
+  explicit FrameDirections(std::size_t dimension);
+  void fill(const Stream& stream, std::uint64_t step, std::span<double> v);
+
+ private:
+  void new_frame(const Stream& stream, std::uint64_t frame);
+
+  std::size_t dimension_;
+  std::uint64_t frame_ = ~std::uint64_t{0};  // which one is in the cache
+  std::vector<double> vectors_;              // Haar: one after the other
+  std::vector<double> signs_, cas_;          // Hartley; the factor 1/√D is in the table
+};
+
+/// Axis after axis.
+class AxisDirections {
+ public:
+  static constexpr DirectionLaw law = DirectionLaw::any;
+  void fill(const Stream& stream, std::uint64_t step, std::span<double> v);
+};
+
+/// Block after block of parameters, each with the directions of frames within it: a sweep of D steps gives a
+/// block of k parameters k of them.
+class BlockDirections {
+ public:
+  static constexpr DirectionLaw law = DirectionLaw::any;
+  using Blocks = std::vector<std::vector<std::size_t>>;
+  /// Together the blocks must hold every parameter once.
+  BlockDirections(std::size_t dimension, Blocks blocks);
+  void fill(const Stream& stream, std::uint64_t step, std::span<double> v);
+
+ private:
+  Blocks blocks_;
+  std::vector<FrameDirections> frames_;  // one a block
+  std::vector<std::size_t> begin_;       // first step of each block within a sweep
+  std::vector<double> inside_;
+};
+
+/// For each sweep of D steps one source, by weight.
+class MixedDirections {
+ public:
+  static constexpr DirectionLaw law = DirectionLaw::any;
+  using Source = std::variant<SphereDirections, FrameDirections, AxisDirections, BlockDirections>;
+  struct Part {
+    double weight;
+    Source source;
+  };
+  MixedDirections(std::size_t dimension, std::vector<Part> parts);
+  void fill(const Stream& stream, std::uint64_t step, std::span<double> v);
+
+ private:
+  std::size_t dimension_;
+  std::vector<Part> parts_;
+};
+
+/// Any source.
+using Directions = std::variant<SphereDirections, OrthogonalPairs, FrameDirections, AxisDirections,
+                                BlockDirections, MixedDirections>;
+
+/// A source by its name for a kernel that needs that law of its directions. Names: auto, sphere, frames,
+/// axes, blocks (parameters of one name are a block: theta.1 and theta.2), blocks:mu+tau,theta (as listed),
+/// and mixtures with weights such as frames*3+axes. auto is frames for line kernels and sphere for the
+/// others. Throws UsageError for an unknown name or one that the kernel cannot use.
+Directions make_directions(const std::string& name, DirectionLaw needed, std::size_t dimension,
+                           const std::vector<std::string>& parameter_names);
+
+/// auto resolved: what make_directions() takes it for.
+std::string resolve_directions(const std::string& name, DirectionLaw needed);
+
+/// The random numbers of one step with directions from a source. The source outlives it.
+template <class Source>
+class SourcedRandom {
+ public:
+  static constexpr DirectionLaw law = Source::law;
+  SourcedRandom(const Stream& stream, std::uint64_t step, Source& source)
+      : stream_(&stream), step_(step), source_(&source) {}
+
+  void noise(std::span<double> z) const { stream_->normals(step_, Purpose::noise, z); }
+  double noise(std::uint64_t index = 0) const { return stream_->normal(step_, Purpose::noise, index); }
+  void direction(std::span<double> v) const { source_->fill(*stream_, step_, v); }
+  void next_direction(std::span<double> v) const { source_->fill(*stream_, step_ + 1, v); }
+  void reverse_direction(std::span<double> v) const requires(law >= DirectionLaw::exchangeable) {
+    source_->fill_reverse(*stream_, step_, v);
+  }
+  double uniform(std::uint64_t index = 0) const { return stream_->uniform(step_, Purpose::accept, index); }
+  double choice(std::uint64_t index = 0) const { return stream_->uniform(step_, Purpose::shuffle, index); }
+
+ private:
+  const Stream* stream_;
+  std::uint64_t step_;
+  Source* source_;
+};
+
+}  // namespace onward

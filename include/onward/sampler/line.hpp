@@ -1,0 +1,90 @@
+#pragma once
+// What line kernels share. Along θ + αv each of them proposes α from a normal whose mean and width it takes
+// from the jet at the place; the way back is proposed by the same rule from the jet at θ*. They differ in
+// that rule alone. The line is the same both ways, so any direction that ignores the state is exact.
+
+#include "onward/sampler/kernel.hpp"
+
+namespace onward {
+
+/// A proposal along the line: α ~ N(mean, sd²).
+template <class Real>
+struct LineProposal {
+  Real mean, sd;
+};
+
+/// One step of a line kernel: `inner` moves along one line.
+///
+/// K has `order`, the order of its jets; `inner`; `tangent`; and `rule(random, move, D)`, which gives a
+/// function from a jet to the LineProposal of that move, the same for both ends.
+///
+/// With a kept tangent and a target that offers jet pairs, the jet at θ* is taken along this line and the
+/// next one in one pass: after an acceptance the next step begins with its first jet known. The draws are the
+/// same, bit for bit, for fewer evaluations.
+template <class K, class Real, class T, class Random>
+BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& target,
+                              const BasicMetric<Real>& metric, const Random& random,
+                              BasicWorkspace<Real>& w) {
+  BasicStepInfo<Real> info;
+  constexpr bool can_pair = !simd::is_batch_v<Real> && requires { target.has_jet_pair(); };
+  bool pairs = false;
+  if constexpr (can_pair) pairs = kernel.tangent == Tangent::kept && target.has_jet_pair();
+
+  // v, ignoring the state
+  if (pairs && !state.tangent.empty()) {
+    std::swap(w.pushed, state.tangent);
+  } else {
+    random.direction(w.direction);
+    metric.push(w.direction, w.pushed);
+  }
+  auto here = pairs && state.jet_known ? state.jet : target.jet(state.position, w.pushed, K::order);
+  state.jet_known = false;
+
+  Real acceptance(0.0);
+  for (std::size_t move = 0; move < kernel.inner; ++move) {
+    // propose θ* = θ + α v
+    const auto rule = kernel.rule(random, move, state.position.size());
+    const LineProposal<Real> forward = rule(here, info.floored);
+    const Real z = random.noise(move);
+    const Real alpha = forward.mean + forward.sd * z;
+    add<Real>(state.position, alpha, w.pushed, w.proposal);
+
+    // the jet at θ*, and the noise that would bring θ* back to θ
+    BasicJet<Real> there;
+    if constexpr (can_pair) {
+      if (pairs && move + 1 == kernel.inner) {
+        random.next_direction(w.direction);
+        metric.push(w.direction, w.next);
+        const JetPair both = target.jet_pair(w.proposal, w.pushed, w.next, K::order);
+        there = both.first;
+        state.jet = both.second;
+      } else {
+        there = target.jet(w.proposal, w.pushed, K::order);
+      }
+    } else {
+      there = target.jet(w.proposal, w.pushed, K::order);
+    }
+    const LineProposal<Real> back = rule(there, info.floored);
+    const Real z_back = (alpha + back.mean) / back.sd;
+
+    const Real log_forward = Real(-0.5) * z * z - simd::log(forward.sd);
+    const Real log_reverse = Real(-0.5) * z_back * z_back - simd::log(back.sd);
+    metropolis(state, w, there.value, there.value + log_reverse - (here.value + log_forward), random, info,
+               move);
+    acceptance += info.acceptance;
+    here = {simd::select(info.accepted, there.value, here.value),
+            simd::select(info.accepted, there.slope, here.slope),
+            simd::select(info.accepted, there.curvature, here.curvature)};
+  }
+  info.acceptance = acceptance / Real(static_cast<double>(kernel.inner));
+  if constexpr (can_pair) {
+    if (pairs) {
+      state.tangent.resize(w.next.size());
+      std::swap(state.tangent, w.next);
+      state.jet_known = info.accepted;
+    }
+  }
+  return info;
+}
+
+}  // namespace onward

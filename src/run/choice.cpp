@@ -1,0 +1,109 @@
+#include "onward/run/choice.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "onward/diagnostics/convergence.hpp"
+#include "onward/run/run.hpp"
+#include "onward/sampler/samplers.hpp"
+#include "onward/target/price.hpp"
+
+namespace onward {
+namespace {
+
+// A pilot is as long as so many sweeps of newton-line, in evaluations.
+constexpr std::size_t warmup_sweeps = 300, kept_sweeps = 200, pilot_chains = 2;
+constexpr std::size_t pilot_draws = 200;
+// Draws are thinned towards this much ESS each, but not beyond so many sweeps.
+constexpr double wanted_ess_per_draw = 0.5;
+constexpr std::size_t most_sweeps_per_draw = 50;
+
+double price_per_step(const std::string& sampler, std::size_t dimension) {
+  const EvaluationPrice price = EvaluationPrice::of_dimension(dimension);
+  if (sampler == "rwm") return price.value;
+  if (sampler == "mala") return price.gradient;
+  return price.curvature_pair + 0.2 * price.curvature;  // a line kernel that accepts four times in five
+}
+
+/// Steps that cost as much as so many sweeps of newton-line.
+std::size_t steps_for(const std::string& sampler, std::size_t dimension, std::size_t sweeps) {
+  const double evaluations =
+      static_cast<double>(sweeps * dimension) * price_per_step("newton-line", dimension);
+  return static_cast<std::size_t>(std::ceil(evaluations / price_per_step(sampler, dimension)));
+}
+
+/// A seed of its own for each candidate, so that pilots share no random numbers with the run.
+std::uint64_t pilot_seed(std::uint64_t seed, std::size_t candidate) {
+  return Stream(seed, 0xffffffffU).block(0, Purpose::shuffle, static_cast<std::uint32_t>(candidate))[0];
+}
+
+}  // namespace
+
+Choice choose_sampler(const AnyTarget& target, const RunSettings& requested, const Hooks& hooks) {
+  const std::size_t dimension = target.dimension();
+  std::vector<std::string> candidates{"newton-line", "rwm"};
+  if (target.has_gradient()) candidates.emplace_back("mala");
+
+  Choice choice{"newton-line", dimension, 1000 * dimension, {}};
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    RunSettings pilot = requested;
+    pilot.sampler = candidates[c];
+    pilot.seed = pilot_seed(*requested.seed, c);
+    pilot.chains = pilot_chains;
+    pilot.target_acceptance = {};
+    pilot.warmup = steps_for(candidates[c], dimension, warmup_sweeps);
+    pilot.draws = pilot_draws;
+    pilot.thin = std::max<std::size_t>(1, steps_for(candidates[c], dimension, kept_sweeps) / pilot_draws);
+    if (candidates[c] != "newton-line") pilot.directions = "auto";
+    if (requested.max_seconds > 0) {
+      const std::chrono::duration<double> used = std::chrono::steady_clock::now() - begin;
+      pilot.max_seconds = std::max(1e-3, requested.max_seconds / 4 - used.count());
+    }
+    Hooks quiet;
+    quiet.stop = hooks.stop;
+    quiet.progress = hooks.progress;
+    const Run run = sample(target, pilot, quiet);
+    if (run.ending != Ending::complete) return {"newton-line", dimension, 1000 * dimension, {}};
+    Pilot result{candidates[c], INFINITY, 0, pilot_chains * pilot_draws * *pilot.thin};
+    for (std::size_t i = 0; i < run.names.size(); ++i)
+      result.min_ess = std::fmin(result.min_ess, ess_bulk(run.parameter(i)));
+    // Warm-up costs the same share for all, so that the kept part's evaluations are in proportion.
+    const double kept =
+        static_cast<double>(result.steps) / static_cast<double>(result.steps + pilot_chains * *pilot.warmup);
+    result.evaluations = kept * EvaluationPrice::of_dimension(dimension).of(run.counts());
+    choice.pilots.push_back(result);
+  }
+  std::stable_sort(choice.pilots.begin(), choice.pilots.end(),
+                   [](const Pilot& a, const Pilot& b) { return a.score() > b.score(); });
+  const Pilot& best = choice.pilots.front();
+  choice.sampler = best.sampler;
+  const double steps_per_ess = static_cast<double>(best.steps) / std::max(best.min_ess, 1e-9);
+  const auto most = static_cast<double>(steps_for(best.sampler, dimension, most_sweeps_per_draw));
+  const std::size_t sweep = sweep_steps(best.sampler, dimension);
+  const double thin = std::min(wanted_ess_per_draw * steps_per_ess, most);
+  choice.warmup = steps_for(best.sampler, dimension, 1000);
+  choice.thin = sweep * std::max<std::size_t>(
+                            1, static_cast<std::size_t>(std::ceil(thin / static_cast<double>(sweep))));
+  return choice;
+}
+
+RunSettings with_choice(RunSettings settings, const Choice& choice) {
+  settings.sampler = choice.sampler;
+  if (!settings.thin) settings.thin = choice.thin;
+  if (!settings.warmup) settings.warmup = choice.warmup;
+  return settings;
+}
+
+std::string describe(const Choice& choice) {
+  if (choice.pilots.empty()) return fmt::format("{}: no time for pilots of others", choice.sampler);
+  std::string text;
+  for (const auto& pilot : choice.pilots)
+    text += fmt::format("{}{} {:.3g}", text.empty() ? "" : ", ", pilot.sampler, 1000 * pilot.score());
+  return fmt::format("{} (effective draws per 1000 evaluations in short pilots: {})", choice.sampler, text);
+}
+
+}  // namespace onward
