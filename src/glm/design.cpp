@@ -157,39 +157,42 @@ void check_shape(std::size_t rows, std::size_t columns, bool intercept, std::siz
 
 }  // namespace
 
-template <class Number>
-static Floats blocked(std::span<const Number> values, std::size_t rows, std::size_t columns, bool ones) {
-  const std::size_t first = ones ? 1 : 0, width = columns + first;
-  Floats out(padded_rows(rows) * width, 0.0f);
+Design Design::from_rows(std::size_t rows, std::size_t columns, bool intercept, const RowSource& source) {
+  if (rows == 0) throw Error("the design has no rows");
+  if (columns == 0 && !intercept) throw Error("the design has no columns");
+  const std::size_t first = intercept ? 1 : 0, width = columns + first;
+  Design x(Storage::floats, rows, width, intercept);
+  x.intercept_ = false;  // the ones are stored, so that the memory can be used for transformed columns,
+  x.floats_.reserve(pieces_of(rows) * piece_rows * width);  // which come in whole pieces
+  x.floats_.resize(padded_rows(rows) * width, 0.0f);
+  std::vector<float> row(columns);
   for (std::size_t i = 0; i < rows; ++i) {
-    float* block = out.data() + i / block_rows * width * block_rows + i % block_rows;
-    if (ones) block[0] = 1;
+    source(i, row);
+    float* block = x.floats_.data() + i / block_rows * width * block_rows + i % block_rows;
+    if (intercept) block[0] = 1;
     for (std::size_t j = 0; j < columns; ++j) {
-      const auto x = static_cast<float>(values[i * columns + j]);
-      if (!std::isfinite(x))
+      if (!std::isfinite(row[j]))
         throw Error(
             fmt::format("X in row {}, column {} is {}: predictors must be finite numbers that a float holds",
-                        i + 1, j + 1, values[i * columns + j]));
-      block[(first + j) * block_rows] = x;
+                        i + 1, j + 1, row[j]));
+      block[(first + j) * block_rows] = row[j];
     }
   }
-  return out;
+  return x;
 }
 
 Design Design::dense(std::span<const float> values, std::size_t rows, std::size_t columns, bool intercept) {
   check_shape(rows, columns, intercept, values.size(), "numbers");
-  Design x(Storage::floats, rows, columns + (intercept ? 1 : 0), intercept);
-  x.intercept_ = false;  // the ones are stored, so that the memory can be used for transformed columns
-  x.floats_ = blocked(values, rows, columns, intercept);
-  return x;
+  return from_rows(rows, columns, intercept, [&](std::size_t i, std::span<float> row) {
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(i * columns), columns, row.begin());
+  });
 }
 
 Design Design::dense(std::span<const double> values, std::size_t rows, std::size_t columns, bool intercept) {
   check_shape(rows, columns, intercept, values.size(), "numbers");
-  Design x(Storage::floats, rows, columns + (intercept ? 1 : 0), intercept);
-  x.intercept_ = false;  // the ones are stored, so that the memory can be used for transformed columns
-  x.floats_ = blocked(values, rows, columns, intercept);
-  return x;
+  return from_rows(rows, columns, intercept, [&](std::size_t i, std::span<float> row) {
+    for (std::size_t j = 0; j < columns; ++j) row[j] = static_cast<float>(values[i * columns + j]);
+  });
 }
 
 Design Design::bytes(std::span<const std::uint8_t> values, std::size_t rows, std::size_t columns, float scale,
