@@ -183,6 +183,20 @@ TEST(AxisSampler, AgreesWithQuadratureWithHeavyPriors) {
   }
 }
 
+TEST(AxisSampler, CountsWeights) {
+  for (const glm::Family family :
+       {glm::Family::bernoulli, glm::Family::categorical, glm::Family::negative_binomial}) {
+    SCOPED_TRACE(glm::to_string(family));
+    Problem p = small(family, 1, false);
+    for (std::size_t i = 0; i < p.rows; ++i) p.options.weights.push_back(i % 3 == 0 ? 2.5 : 0.5);
+    if (family == glm::Family::categorical) {
+      p.options.classes = 2;
+      for (double& y : p.y) y = std::min(y, 1.0);
+    }
+    EXPECT_LT(sampler_z(p, 200), bound);
+  }
+}
+
 /// A newton-line sweep along the axes written once more, on the lines of the target, right or with a fault.
 enum class Fault { none, widths_left_out, stale_curvature };
 

@@ -155,6 +155,38 @@ TEST(Posterior, BitsDoNotDependOnThreads) {
   }
 }
 
+TEST(Posterior, StoragesOfXGiveOneDensity) {
+  constexpr std::size_t rows = 700, columns = 5;
+  std::vector<std::uint8_t> bytes(rows * columns);
+  std::vector<double> u(bytes.size()), y(rows), x(bytes.size());
+  Stream(4, 0).uniforms(0, Purpose::noise, u);
+  for (std::size_t i = 0; i < u.size(); ++i)
+    bytes[i] = static_cast<std::uint8_t>(u[i] < 0.6 ? 0 : 255 * u[i]);
+  for (std::size_t i = 0; i < rows; ++i) y[i] = std::floor(3 * u[i]);
+  glm::SparseColumns nonzeros;
+  for (std::size_t j = 0; j < columns; ++j) {
+    nonzeros.starts.push_back(nonzeros.rows.size());
+    for (std::size_t i = 0; i < rows; ++i) {
+      x[i * columns + j] = static_cast<float>(bytes[i * columns + j]) / 256.0f;
+      if (bytes[i * columns + j] == 0) continue;
+      nonzeros.rows.push_back(static_cast<std::uint32_t>(i));
+      nonzeros.values.push_back(static_cast<float>(x[i * columns + j]));
+    }
+  }
+  nonzeros.starts.push_back(nonzeros.rows.size());
+  const auto observed = std::make_shared<glm::Observations>(glm::Family::categorical, y);
+  const auto posterior = [&](glm::Design design) {
+    return glm::Posterior(std::make_shared<glm::Design>(std::move(design)), observed);
+  };
+  auto dense = posterior(glm::Design::dense(std::span<const double>(x), rows, columns, true));
+  auto images = posterior(glm::Design::bytes(bytes, rows, columns, 1 / 256.0f, 0, true));
+  auto sparse = posterior(glm::Design::sparse(nonzeros, rows, true));
+  const auto theta = normals(dense.dimension(), 0), v = normals(dense.dimension(), 1);
+  const Jet wanted = dense.jet(theta, v, Order::curvature);
+  expect_near(images.jet(theta, v, Order::curvature), wanted, 10 * rows);
+  expect_near(sparse.jet(theta, v, Order::curvature), wanted, 10 * rows);
+}
+
 TEST(Posterior, NamesAndScales) {
   const Problem p = problem(glm::Family::negative_binomial, {.predictors = 2});
   const auto ours = p.posterior();

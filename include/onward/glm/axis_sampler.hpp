@@ -29,7 +29,7 @@ struct AxisSettings {
   std::size_t threads = 1;
   double relaxation = 1.3;  ///< c, between 0 and 2; above 1 successive draws are over-relaxed
   /// kappa: h is at least kappa s^2. It acts beyond 1/sqrt(kappa) widths from the mode, 7 of them; at 0.1,
-  /// that is 3 widths, chains are held up in the tails of what is nearly normal.
+  /// that is 3 widths, chains are held up now and then in the tails of what is nearly normal.
   double curvature_floor = 0.02;
   double start_spread = 1.5;       ///< starts: the mode plus so many posterior widths of normal noise
   std::size_t refresh_every = 50;  ///< sweeps after which the predictor is computed afresh
