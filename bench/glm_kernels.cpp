@@ -7,11 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <Eigen/Core>
-#ifdef ONWARD_HAS_CBLAS
-#include <cblas.h>
-#endif
 
 #include "bench.hpp"
 #include "onward/diagnostics/convergence.hpp"
@@ -40,6 +38,15 @@ std::vector<std::uint8_t> made_up_images(std::size_t count, std::size_t side) {
   return pixels;
 }
 
+/// cblas_sgemm of OpenBLAS where that is installed. Loaded when asked for: linked, it would start its threads
+/// in every run of the program.
+using Sgemm = void (*)(int order, int a, int b, int m, int n, int k, float alpha, const float*, int,
+                       const float*, int, float beta, float*, int);
+Sgemm find_sgemm() {
+  void* library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  return library ? reinterpret_cast<Sgemm>(dlsym(library, "cblas_sgemm")) : nullptr;
+}
+
 Row product_row(std::size_t threads) {
   constexpr std::size_t rows = 60'000, side = 28, columns = side * side, classes = 10;
   const auto pixels = made_up_images(rows, side);
@@ -51,24 +58,20 @@ Row product_row(std::size_t threads) {
 
   std::vector<float> floats(pixels.begin(), pixels.end()), factors(v.begin(), v.end()),
       product(rows * classes);
+  const Sgemm sgemm = find_sgemm();
   const auto theirs = [&] {
-#ifdef ONWARD_HAS_CBLAS
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(rows), static_cast<int>(classes),
-                static_cast<int>(columns), 1, floats.data(), static_cast<int>(columns), factors.data(),
-                static_cast<int>(columns), 0, product.data(), static_cast<int>(classes));
-#else
     using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    Eigen::Map<Matrix>(product.data(), rows, classes).noalias() =
-        Eigen::Map<const Matrix>(floats.data(), rows, columns) *
-        Eigen::Map<const Matrix>(factors.data(), classes, columns).transpose();
-#endif
+    constexpr int row_major = 101, plain = 111, transposed = 112;
+    if (sgemm)
+      sgemm(row_major, plain, transposed, rows, classes, columns, 1, floats.data(), columns, factors.data(),
+            columns, 0, product.data(), classes);
+    else
+      Eigen::Map<Matrix>(product.data(), rows, classes).noalias() =
+          Eigen::Map<const Matrix>(floats.data(), rows, columns) *
+          Eigen::Map<const Matrix>(factors.data(), classes, columns).transpose();
     keep(static_cast<double>(product[0]));
   };
-#ifdef ONWARD_HAS_CBLAS
-  const std::string peer = "sgemm of the installed BLAS on floats";
-#else
-  const std::string peer = "Eigen on floats, 1 thread";
-#endif
+  const std::string peer = sgemm ? "OpenBLAS sgemm on floats" : "Eigen on floats, 1 thread";
   const Pair time = time_pair(
       [&] {
         x.multiply(v, classes, out.data(), pool);
