@@ -65,6 +65,22 @@ void add_rows(std::vector<Row>& rows, const std::string& name, std::size_t dimen
   rows.push_back({fmt::format("order-2 jet against Boost autodiff, {}", name), boost.first * 1e9, "ns",
                   "Boost.Math autodiff, order 2", boost.second * 1e9, boost.second / boost.first,
                   "ratio >= 3", boost.second >= 3 * boost.first});
+
+  // The prices of target/price.hpp: everything against a plain value of the same target.
+  std::vector<double> w(dimension), gradient(dimension);
+  stream.direction(1, Purpose::direction, w);
+  const auto value = [&] { keep(model.jet(theta, v, Order::value).value); };
+  const auto price = [&](const char* what, const auto& evaluate) {
+    const Pair pair = time_pair(evaluate, value);
+    rows.push_back({fmt::format("price of {}, {}", what, name), pair.first * 1e9, "ns",
+                    "a value of the target", pair.second * 1e9, pair.first / pair.second});
+  };
+  price("a slope", slope);
+  price("a curvature", curvature);
+  price("slopes along two lines", [&] { keep(model.jet_pair(theta, v, w, Order::slope).second.slope); });
+  price("curvatures along two lines",
+        [&] { keep(model.jet_pair(theta, v, w, Order::curvature).second.curvature); });
+  price("a gradient", [&] { keep(model.gradient(theta, gradient)); });
 }
 
 }  // namespace

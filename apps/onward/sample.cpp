@@ -21,6 +21,7 @@
 #include "onward/io/csv_listener.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/plot/run_picture.hpp"
+#include "onward/run/tune.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "onward/version.hpp"
 #include "progress_bar.hpp"
@@ -34,7 +35,8 @@ struct Settings {
   ModelWords model;
   RunSettings run;
   std::string bias_correction = "none", tangent = "kept", init = "random";
-  std::optional<std::string> metric, out;
+  std::optional<std::string> metric, out, tune;
+  TuneSettings tuning;
   std::string format = "csv";
   bool force = false, json = false, quiet = false, all_parameters = false;
 };
@@ -185,6 +187,33 @@ std::optional<Choice> choose(Settings& s, const AnyTarget& target) {
   return choice;
 }
 
+/// For --tune: what was tried. Leaves the best step size in the settings.
+std::optional<Tuning> tune(Settings& s, const AnyTarget& target) {
+  if (!s.tune) return std::nullopt;
+  s.tuning.search = search_from_string(*s.tune);
+  if (s.run.step_size)
+    throw UsageError("--tune looks for a step size and --step-size gives one: leave one of them out");
+  if (s.run.sampler == "auto")
+    throw UsageError("--tune needs to know for which sampler: name it, as in --sampler pc-line-fmala");
+  const RunSettings whole = resolve(s.run, target.dimension());
+  s.run = with_seed(s.run);
+  ProgressBar bar(s.quiet);
+  Hooks hooks;
+  hooks.progress = [&](const Progress& progress) { bar.show(progress, "looking for a step size: "); };
+  hooks.stop = &stop_asked;
+  const Tuning found = tune_step_size(target, trial_settings(s.run, target.dimension()), s.tuning, hooks);
+  bar.clear();
+  if (!s.quiet) {
+    say("step sizes tried (effective draws per 1000 evaluations, acceptance):\n");
+    for (const auto& trial : found.trials)
+      say("  {:<10.4g} {:8.4g}  {:.2f}{}\n", trial.step_size, 1000 * trial.score, trial.acceptance,
+          trial.step_size == found.step_size ? "  best" : "");
+  }
+  s.run.step_size = found.step_size;
+  s.run.metric = whole.metric;
+  return found;
+}
+
 int sample_model(Settings& s) {
   if (s.format != "csv") throw UsageError(fmt::format("--format {} is not known: it is csv", s.format));
   s.run.bias_correction = bias_correction_from_string(s.bias_correction);
@@ -198,8 +227,9 @@ int sample_model(Settings& s) {
   check_memory(s.run, names.size());
   stop_when_told();
   const auto choice = choose(s, model.target);
+  const auto tuning = stop_asked ? std::nullopt : tune(s, model.target);
   if (stop_asked) {
-    say("interrupted while the sampler was being chosen, without draws\n");
+    say("interrupted while the sampler or its step size was being chosen, without draws\n");
     return interrupted;
   }
   const RunSettings resolved = resolve(choice ? with_choice(s.run, *choice) : s.run, dimension);
@@ -213,6 +243,7 @@ int sample_model(Settings& s) {
     if (!folder) return;
     auto json = run_json(s, resolved, dimension, status);
     if (choice) json["choice"] = choice_json(*choice);
+    if (tuning) json["tuning"] = tuning_json(*tuning);
     write_file_atomically(folder->run_json(), json.dump(1) + "\n");
   };
   write_status("running");
@@ -253,6 +284,7 @@ int sample_model(Settings& s) {
                             s.all_parameters ? sampled.parameters.size() : std::size_t{1000});
   result["draws"] = sampled.draws;
   result["status"] = status_word(run.ending);
+  if (tuning) result["tuning"] = tuning_json(*tuning);
   keep([&] { write_file_atomically(folder->summary_json(), result.dump(1) + "\n"); });
   if (sampled.chains > 0) keep([&] { draw_picture(*folder, run); });
 
@@ -282,6 +314,9 @@ void add_sample(CLI::App& app, Action& action) {
                    "auto: short pilots choose; or a name of those that `onward samplers` lists")
       ->capture_default_str();
   add_number(*command, "--step-size", run.step_size, "fixed; without it warm-up finds it");
+  command->add_option("--tune", s->tune,
+                      "look for the step size by short runs: bayes (expected improvement) or grid");
+  add_count(*command, "--tune-trials", s->tuning.trials, 1, "short runs of --tune");
   add_number(*command, "--target-acceptance", run.target_acceptance,
              "what warm-up steers to [the sampler's own]");
   command

@@ -56,6 +56,8 @@ FrameDirections::FrameDirections(std::size_t dimension) : dimension_(dimension) 
 
 void FrameDirections::new_frame(const Stream& stream, std::uint64_t frame) {
   frame_ = frame;
+  seed_ = stream.seed();
+  chain_ = stream.chain();
   if (dimension_ > haar_limit) {
     stream.uniforms(frame, Purpose::frame, signs_);
     for (double& sign : signs_) sign = sign < 0.5 ? -1 : 1;
@@ -75,7 +77,7 @@ void FrameDirections::new_frame(const Stream& stream, std::uint64_t frame) {
 void FrameDirections::fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
   const std::uint64_t frame = step / dimension_;
   const auto index = static_cast<std::size_t>(step % dimension_);
-  if (frame != frame_) new_frame(stream, frame);
+  if (frame != frame_ || stream.seed() != seed_ || stream.chain() != chain_) new_frame(stream, frame);
   if (dimension_ <= haar_limit) {
     std::copy_n(vectors_.begin() + static_cast<std::ptrdiff_t>(index * dimension_), dimension_, v.begin());
     return;

@@ -57,6 +57,14 @@ ordered_json choice_json(const Choice& choice) {
   return {{"sampler", choice.sampler}, {"thin", choice.thin}, {"pilots", pilots}};
 }
 
+ordered_json tuning_json(const Tuning& tuning) {
+  auto trials = ordered_json::array();
+  for (const auto& trial : tuning.trials)
+    trials.push_back(
+        {{"step_size", trial.step_size}, {"score", trial.score}, {"acceptance", trial.acceptance}});
+  return {{"search", to_string(tuning.search)}, {"step_size", tuning.step_size}, {"trials", trials}};
+}
+
 ordered_json summary_json(const std::vector<ParameterSummary>& parameters) {
   auto rows = ordered_json::array();
   for (const auto& p : parameters)

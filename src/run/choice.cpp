@@ -18,8 +18,8 @@ namespace {
 constexpr std::size_t warmup_sweeps = 300, kept_sweeps = 200, pilot_chains = 2;
 constexpr std::size_t pilot_draws = 200;
 // Draws are thinned towards this much ESS each, but not beyond so many sweeps.
-constexpr double wanted_ess_per_draw = 0.5;
-constexpr std::size_t most_sweeps_per_draw = 50;
+constexpr double wanted_ess_per_draw = 0.6;
+constexpr std::size_t most_sweeps_per_draw = 200;
 
 double price_per_step(const std::string& sampler, std::size_t dimension) {
   const EvaluationPrice price = EvaluationPrice::of_dimension(dimension);

@@ -56,9 +56,11 @@ class FrameDirections {
   void new_frame(const Stream& stream, std::uint64_t frame);
 
   std::size_t dimension_;
-  std::uint64_t frame_ = ~std::uint64_t{0};  // which one is in the cache
-  std::vector<double> vectors_;              // Haar: one after the other
-  std::vector<double> signs_, cas_;          // Hartley; the factor 1/√D is in the table
+  std::uint64_t frame_ = ~std::uint64_t{0};  // which one is in the cache, and of which stream
+  std::uint64_t seed_ = 0;
+  std::uint32_t chain_ = 0;
+  std::vector<double> vectors_;      // Haar: one after the other
+  std::vector<double> signs_, cas_;  // Hartley; the factor 1/√D is in the table
 };
 
 /// Axis after axis.
@@ -124,6 +126,7 @@ class SourcedRandom {
   SourcedRandom(const Stream& stream, std::uint64_t step, Source& source)
       : stream_(&stream), step_(step), source_(&source) {}
 
+  std::uint64_t number() const { return step_; }  ///< of the step
   void noise(std::span<double> z) const { stream_->normals(step_, Purpose::noise, z); }
   double noise(std::uint64_t index = 0) const { return stream_->normal(step_, Purpose::noise, index); }
   void direction(std::span<double> v) const { source_->fill(*stream_, step_, v); }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "onward/run/run.hpp"
+#include "onward/run/tune.hpp"
 
 namespace onward {
 
@@ -15,6 +16,9 @@ nlohmann::ordered_json settings_json(const RunSettings& resolved);
 
 /// How the sampler was chosen.
 nlohmann::ordered_json choice_json(const Choice& choice);
+
+/// The step sizes that were tried.
+nlohmann::ordered_json tuning_json(const Tuning& tuning);
 
 /// One object a parameter; numbers that are not finite become null.
 nlohmann::ordered_json summary_json(const std::vector<ParameterSummary>& parameters);

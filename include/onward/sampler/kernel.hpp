@@ -58,6 +58,7 @@ class BasicStepRandom {
   using StreamType = std::conditional_t<simd::is_batch_v<Real>, StreamBatch, Stream>;
   BasicStepRandom(const StreamType& stream, std::uint64_t step) : stream_(&stream), step_(step) {}
 
+  std::uint64_t number() const { return step_; }  ///< of the step
   void noise(std::span<Real> z) const { stream_->normals(step_, Purpose::noise, z); }
   Real noise(std::uint64_t index = 0) const { return stream_->normal(step_, Purpose::noise, index); }
   void direction(std::span<Real> v) const { stream_->direction(step_, Purpose::direction, v); }
@@ -147,11 +148,18 @@ void metropolis(BasicState<Real>& state, BasicWorkspace<Real>& w, Real proposed_
   }
 }
 
+/// Steps after which a kept tangent is drawn anew, whatever the state. Along some directions a jet may fail
+/// at a place whose density is fine; moves into such a pair of place and tangent are rejected, so that
+/// without this none would ever be entered or left, and their places would get too little of the draws.
+constexpr std::uint64_t tangent_life = 64;
+
 /// FMALA and PC-FMALA at the beginning of a step: the tangent and the jet along it, kept or fresh.
 template <Tangent tangent, class Real, class T, class Random>
 void begin_with_tangent(Order order, BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
                         const Random& random, BasicWorkspace<Real>& w) {
-  if (tangent == Tangent::kept && state.jet_known) return;
+  if constexpr (tangent == Tangent::kept) {
+    if (state.jet_known && random.number() % tangent_life != 0) return;
+  }
   state.tangent.resize(state.position.size());
   random.direction(state.tangent);
   metric.push(state.tangent, w.pushed);
