@@ -35,7 +35,8 @@ std::vector<double> Metric::variances() const {
   std::vector<double> result;
   for (double s : scale_) result.push_back(s * s);
   if (kind_ == MetricKind::dense)
-    for (Eigen::Index i = 0; i < lower_.rows(); ++i) result.push_back(lower_.row(i).squaredNorm());
+    for (Eigen::Index i = 0; i < lower_.rows(); ++i)
+      result.push_back(lower_.row(i).head(i + 1).squaredNorm());
   if (kind_ == MetricKind::lowrank) {
     // (I + U G Uᵀ)² = I + U (2G + G²) Uᵀ
     const Eigen::VectorXd more = 2 * gains_.array() + gains_.array().square();

@@ -1,0 +1,364 @@
+// Sources of directions: what each of them promises, as vectors, as types and in the words of its refusals.
+
+#include "onward/direction/directions.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "onward/error.hpp"
+#include "onward/sampler/samplers.hpp"
+#include "onward/target/target.hpp"
+
+namespace onward {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// --- what a kernel needs is a type: this does not compile otherwise
+
+template <class K, class Random>
+concept Steps = requires(const K& kernel, State& state, AnyTarget& target, const Metric& metric,
+                         const Random& random, Workspace& w) {
+  kernel.step(state, target, metric, random, w);
+};
+
+template <class K>
+constexpr bool steps_with_any = Steps<K, StepRandom>&& Steps<K, SourcedRandom<SphereDirections>>&&
+    Steps<K, SourcedRandom<OrthogonalPairs>>&& Steps<K, SourcedRandom<FrameDirections>>&&
+        Steps<K, SourcedRandom<AxisDirections>>&& Steps<K, SourcedRandom<BlockDirections>>&&
+            Steps<K, SourcedRandom<MixedDirections>>;
+static_assert(steps_with_any<LineFmala> && steps_with_any<PcLineFmala> && steps_with_any<NewtonLine> &&
+              steps_with_any<Rwm> && steps_with_any<Mala>);
+
+template <class K>
+constexpr bool refuses_sequences =
+    !Steps<K, SourcedRandom<FrameDirections>> && !Steps<K, SourcedRandom<AxisDirections>> &&
+    !Steps<K, SourcedRandom<BlockDirections>> && !Steps<K, SourcedRandom<MixedDirections>>;
+static_assert(refuses_sequences<Fmala> && refuses_sequences<PcFmala> && refuses_sequences<FreshFmala> &&
+              refuses_sequences<FreshPcFmala>);
+
+template <class K>
+constexpr bool takes_pairs = Steps<K, SourcedRandom<OrthogonalPairs>>;
+static_assert(takes_pairs<FreshFmala> && takes_pairs<FreshPcFmala> && !takes_pairs<Fmala> &&
+              !takes_pairs<PcFmala>);
+static_assert(Steps<Fmala, StepRandom> && Steps<PcFmala, SourcedRandom<SphereDirections>>);
+static_assert(!Serves<SourcedRandom<AxisDirections>, Fmala> && Serves<SphereDirections, Fmala>);
+
+// --- what comes out
+
+const std::vector<std::size_t> sizes{1, 2, 5, 32, 33, 100};
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+template <class Source>
+std::vector<double> vector_of(Source& source, const Stream& stream, std::uint64_t step, std::size_t size) {
+  std::vector<double> v(size, 99.0);
+  source.fill(stream, step, v);
+  return v;
+}
+
+TEST(FrameDirections, AreOrthonormalWithinAFrame) {
+  const Stream stream(4, 2);
+  for (const std::size_t size : sizes) {
+    FrameDirections frames(size);
+    for (const std::uint64_t frame : {0, 1, 7}) {
+      std::vector<std::vector<double>> v;
+      for (std::size_t i = 0; i < size; ++i) v.push_back(vector_of(frames, stream, frame * size + i, size));
+      for (std::size_t i = 0; i < size; ++i)
+        for (std::size_t j = 0; j <= i; ++j)
+          EXPECT_NEAR(dot(v[i], v[j]), i == j ? 1 : 0, 1e-13) << size << ": " << i << ", " << j;
+    }
+  }
+}
+
+/// Where vectors of two frames have nothing to do with each other, their products have mean square 1/D.
+TEST(FrameDirections, AreFreshFromFrameToFrame) {
+  const Stream stream(4, 2);
+  for (const std::size_t size : sizes) {
+    FrameDirections frames(size);
+    std::set<std::vector<double>> seen;
+    constexpr int count = 400;
+    double squares = 0;
+    std::vector<double> before(size);
+    for (std::uint64_t frame = 0; frame < count; ++frame) {
+      const auto v = vector_of(frames, stream, frame * size, size);
+      seen.insert(v);
+      if (frame > 0) squares += std::pow(dot(v, before), 2) * static_cast<double>(size) / (count - 1);
+      before = v;
+    }
+    if (size == 1) {
+      EXPECT_EQ(seen.size(), 2u) << "there and back is all there is";
+    } else {
+      EXPECT_EQ(seen.size(), static_cast<std::size_t>(count));
+      EXPECT_NEAR(squares, 1, 5.5 * std::sqrt(2.0 / (count - 1)))
+          << size;  // at most the spread of chi-square(1)
+    }
+  }
+}
+
+/// Below the limit a frame is uniform over all rotations, so each of its vectors is uniform on the sphere:
+/// E v_i² = 1/D and E v_i⁴ = 3/(D(D+2)).
+TEST(FrameDirections, OfFewDimensionsAreUniformOnTheSphere) {
+  const Stream stream(9, 0);
+  constexpr std::size_t size = 5;
+  constexpr double count = 20'000;
+  FrameDirections frames(size);
+  for (const std::size_t index : {0, 4}) {
+    double mean = 0, square = 0, fourth = 0;
+    for (std::uint64_t frame = 0; frame < 20'000; ++frame) {
+      const double x = vector_of(frames, stream, frame * size + index, size)[2];
+      mean += x / count;
+      square += x * x / count;
+      fourth += std::pow(x, 4) / count;
+    }
+    EXPECT_NEAR(mean, 0, 5.5 * std::sqrt(0.2 / count));
+    EXPECT_NEAR(square, 0.2, 5.5 * std::sqrt((3.0 / 35 - 0.04) / count));
+    EXPECT_NEAR(fourth, 3.0 / 35, 5.5 * std::sqrt(105.0 / (5 * 7 * 9 * 11) / count));
+  }
+}
+
+TEST(OrthogonalPairs, AreTwoVectorsOfOneFrame) {
+  OrthogonalPairs pairs;
+  const Stream stream(6, 1);
+  for (const std::size_t size : {2, 5, 40})
+    for (std::uint64_t step = 1; step < 50; ++step) {
+      std::vector<double> v(size), back(size);
+      pairs.fill(stream, step, v);
+      pairs.fill_reverse(stream, step, back);
+      EXPECT_NEAR(dot(v, v), 1, 1e-14);
+      EXPECT_NEAR(dot(back, back), 1, 1e-14);
+      EXPECT_NEAR(dot(v, back), 0, 1e-14);
+    }
+  std::vector<double> alone(1);
+  pairs.fill_reverse(stream, 1, alone);
+  EXPECT_EQ(std::abs(alone[0]), 1);
+}
+
+TEST(AxisDirections, GoRound) {
+  AxisDirections axes;
+  const Stream stream(1, 0);
+  EXPECT_THAT(vector_of(axes, stream, 0, 3), ElementsAre(1, 0, 0));
+  EXPECT_THAT(vector_of(axes, stream, 1, 3), ElementsAre(0, 1, 0));
+  EXPECT_THAT(vector_of(axes, stream, 5, 3), ElementsAre(0, 0, 1));
+  EXPECT_THAT(vector_of(axes, stream, 6, 3), ElementsAre(1, 0, 0));
+}
+
+TEST(BlockDirections, StayInsideTheirBlocksAndSpanThem) {
+  const BlockDirections::Blocks blocks{{1, 4}, {0}, {5, 2, 3}};
+  BlockDirections source(6, blocks);
+  const Stream stream(3, 0);
+  for (std::uint64_t sweep = 0; sweep < 3; ++sweep) {
+    std::uint64_t step = sweep * 6;
+    for (const auto& block : blocks) {
+      std::vector<std::vector<double>> v;
+      for (std::size_t k = 0; k < block.size(); ++k) v.push_back(vector_of(source, stream, step++, 6));
+      for (std::size_t a = 0; a < v.size(); ++a) {
+        for (std::size_t i = 0; i < 6; ++i) {
+          const bool inside = std::ranges::find(block, i) != block.end();
+          EXPECT_TRUE(inside || v[a][i] == 0) << i;
+        }
+        for (std::size_t b = 0; b <= a; ++b) EXPECT_NEAR(dot(v[a], v[b]), a == b ? 1 : 0, 1e-13);
+      }
+    }
+  }
+}
+
+TEST(BlockDirections, RefuseWhatIsNoPartition) {
+  const auto refused = [](BlockDirections::Blocks blocks, const char* words) {
+    try {
+      const BlockDirections source(3, std::move(blocks));
+      ADD_FAILURE() << "taken, though " << words;
+    } catch (const UsageError& e) {
+      EXPECT_THAT(e.what(), HasSubstr(words));
+    }
+  };
+  refused({{0, 1}}, "2 of 3 parameters");
+  refused({{0, 1}, {1, 2}}, "parameter 2 is in two blocks");
+  refused({{0, 1, 7}}, "parameter 8");
+  refused({{0, 1, 2}, {}}, "no parameters");
+}
+
+TEST(MixedDirections, TakeOneSourceForEachSweepByWeight) {
+  constexpr std::size_t size = 4;
+  MixedDirections mixed(size, {{3, FrameDirections(size)}, {1, AxisDirections{}}});
+  const Stream stream(12, 0);
+  constexpr int sweeps = 4000;
+  int along_axes = 0;
+  for (std::uint64_t sweep = 0; sweep < sweeps; ++sweep) {
+    int axes = 0;
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const auto v = vector_of(mixed, stream, sweep * size + i, size);
+      axes += std::ranges::count(v, 0.0) == size - 1 ? 1 : 0;
+    }
+    ASSERT_TRUE(axes == 0 || axes == size) << "a sweep of two kinds";
+    along_axes += axes > 0 ? 1 : 0;
+  }
+  EXPECT_NEAR(along_axes, 0.25 * sweeps, 5.5 * std::sqrt(0.25 * 0.75 * sweeps));
+}
+
+// --- a function of stream and step alone
+
+const std::vector<std::string> names{"mu", "tau", "theta.1", "theta.2", "theta.3"};
+
+TEST(Directions, DoNotDependOnWhatWasAskedBefore) {
+  for (const std::string name :
+       {"sphere", "frames", "axes", "blocks", "blocks:mu+tau,theta", "frames*3+axes", "sphere+blocks*0.5"}) {
+    SCOPED_TRACE(name);
+    const auto ask = [](Directions& source, const Stream& stream, std::uint64_t step) {
+      return std::visit([&](auto& s) { return vector_of(s, stream, step, 5); }, source);
+    };
+    const Directions made = make_directions(name, DirectionLaw::any, 5, names);
+    const Stream one(1, 0), other(1, 1), third(2, 0);
+    Directions forward = made, backward = made;
+    std::vector<std::vector<double>> first;
+    for (std::uint64_t step = 0; step < 40; ++step) first.push_back(ask(forward, one, step));
+    for (std::uint64_t step = 40; step-- > 0;) EXPECT_EQ(ask(backward, one, step), first[step]) << step;
+    for (std::uint64_t step = 0; step < 40; ++step) {
+      Directions fresh = made;
+      EXPECT_EQ(ask(fresh, one, step), first[step]) << step;
+      // the same object for another chain or seed
+      Directions for_other = made, for_third = made;
+      EXPECT_EQ(ask(forward, other, step), ask(for_other, other, step)) << step;
+      EXPECT_EQ(ask(forward, third, step), ask(for_third, third, step)) << step;
+    }
+  }
+}
+
+TEST(SourcedRandom, KnowsTheNextStepsDirection) {
+  FrameDirections frames(5);
+  const Stream stream(8, 3);
+  for (std::uint64_t step = 1; step < 12; ++step) {
+    std::vector<double> next(5), then(5);
+    SourcedRandom<FrameDirections>(stream, step, frames).next_direction(next);
+    SourcedRandom<FrameDirections>(stream, step + 1, frames).direction(then);
+    EXPECT_EQ(next, then);
+  }
+  std::vector<double> next(5), then(5);
+  StepRandom(stream, 4).next_direction(next);
+  StepRandom(stream, 5).direction(then);
+  EXPECT_EQ(next, then);
+}
+
+// --- by name
+
+template <class Source>
+bool holds(const char* name, DirectionLaw law) {
+  return std::holds_alternative<Source>(make_directions(name, law, 5, names));
+}
+
+TEST(MakeDirections, KnowsEveryName) {
+  EXPECT_TRUE(holds<FrameDirections>("auto", DirectionLaw::any));
+  EXPECT_TRUE(holds<SphereDirections>("auto", DirectionLaw::exchangeable));
+  EXPECT_TRUE(holds<SphereDirections>("auto", DirectionLaw::independent));
+  EXPECT_TRUE(holds<SphereDirections>("sphere", DirectionLaw::independent));
+  EXPECT_TRUE(holds<FrameDirections>("frames", DirectionLaw::any));
+  EXPECT_TRUE(holds<OrthogonalPairs>("frames", DirectionLaw::exchangeable));
+  EXPECT_TRUE(holds<AxisDirections>("axes", DirectionLaw::any));
+  EXPECT_TRUE(holds<BlockDirections>("blocks", DirectionLaw::any));
+  EXPECT_TRUE(holds<BlockDirections>("blocks:mu+theta,tau", DirectionLaw::any));
+  EXPECT_TRUE(holds<MixedDirections>("frames*3+axes", DirectionLaw::any));
+  EXPECT_EQ(resolve_directions("auto", DirectionLaw::any), "frames");
+  EXPECT_EQ(resolve_directions("auto", DirectionLaw::independent), "sphere");
+  EXPECT_EQ(resolve_directions("axes", DirectionLaw::any), "axes");
+}
+
+/// The parameters that move in each step of a sweep.
+std::vector<std::set<std::size_t>> moved(const std::string& name) {
+  Directions source = make_directions(name, DirectionLaw::any, 5, names);
+  std::vector<std::set<std::size_t>> result;
+  for (std::uint64_t step = 0; step < 5; ++step) {
+    const auto v = std::visit([&](auto& s) { return vector_of(s, Stream(1, 0), step, 5); }, source);
+    result.emplace_back();
+    for (std::size_t i = 0; i < 5; ++i)
+      if (v[i] != 0) result.back().insert(i);
+  }
+  return result;
+}
+
+TEST(MakeDirections, BlocksAreByNameOrAsListed) {
+  using Set = std::set<std::size_t>;
+  EXPECT_THAT(moved("blocks"), ElementsAre(Set{0}, Set{1}, Set{2, 3, 4}, Set{2, 3, 4}, Set{2, 3, 4}));
+  EXPECT_THAT(moved("blocks:mu+tau,theta"),
+              ElementsAre(Set{0, 1}, Set{0, 1}, Set{2, 3, 4}, Set{2, 3, 4}, Set{2, 3, 4}));
+  // what is not listed is the last block
+  EXPECT_THAT(moved("blocks:tau+theta.2"),
+              ElementsAre(Set{1, 3}, Set{1, 3}, Set{0, 2, 4}, Set{0, 2, 4}, Set{0, 2, 4}));
+  EXPECT_THAT(moved("blocks:mu+tau+theta"), Each(Set{0, 1, 2, 3, 4}));
+}
+
+void refused(const std::string& name, DirectionLaw law, const std::vector<std::string>& pieces,
+             const std::vector<std::string>& parameter_names = names) {
+  SCOPED_TRACE(name);
+  try {
+    make_directions(name, law, 5, parameter_names);
+    ADD_FAILURE() << "it was taken";
+  } catch (const UsageError& e) {
+    for (const auto& piece : pieces) EXPECT_THAT(e.what(), HasSubstr(piece));
+  }
+}
+
+TEST(MakeDirections, SaysWhatIsWrongWithAName) {
+  const auto law = DirectionLaw::any;
+  refused("frame", law, {"--directions 'frame'", "Did you mean frames?", "sphere, frames, axes, blocks"});
+  refused("", law, {"--directions ''"});
+  refused("frames*x+axes", law, {"'x' is no weight", "frames*3+axes"});
+  refused("frames*0+axes", law, {"'0' is no weight"});
+  refused("frames*-1+axes", law, {"'-1' is no weight"});
+  refused("frames*inf+axes", law, {"'inf' is no weight"});
+  refused("frames*+axes", law, {"'' is no weight"});
+  refused("frames*2+axis", law, {"'axis'", "Did you mean axes?"});
+  refused("frames+", law, {"''"});
+  refused("blocks:my", law, {"no parameter 'my'", "Did you mean mu?"});
+  refused("blocks:mu+mu.1", law, {"no parameter 'mu.1'"});
+  refused("blocks:mu,", law, {"no parameter ''"});
+  // a simplex has one entry more than it is sampled with
+  refused("blocks", law, {"each of the 5 sampled parameters", "reports 6", "frames"},
+          {"p.1", "p.2", "p.3", "p.4", "p.5", "p.6"});
+}
+
+TEST(MakeDirections, RefusesWhatWouldNotBeExact) {
+  for (const std::string name : {"frames", "axes", "blocks", "frames*3+axes"})
+    refused(name, needed_law(make_kernel({.sampler = "fmala"})),
+            {"--directions " + name, "not exact", "sphere", "--tangent fresh with frames", "line sampler"});
+  for (const std::string name : {"axes", "blocks", "sphere+axes"})
+    refused(name, needed_law(make_kernel({.sampler = "pc-fmala", .tangent = Tangent::fresh})),
+            {"--directions " + name, "not exact", "exchangeable", "sphere or frames"});
+  EXPECT_NO_THROW(make_directions(
+      "frames", needed_law(make_kernel({.sampler = "fmala", .tangent = Tangent::fresh})), 5, names));
+}
+
+/// Behind the type that holds any kernel and the one that holds any source the refusal is an exception.
+TEST(Step, RefusesASourceThatDoesNotServeTheKernel) {
+  struct Flat {
+    static std::size_t dimension() { return 2; }
+    static Jet jet(VectorView, VectorView, Order) { return {}; }
+  };
+  AnyTarget target{Flat{}};
+  State state;
+  state.position = {0, 0};
+  Workspace workspace(2);
+  Directions axes = AxisDirections{};
+  const Stream stream(1, 0);
+  for (const std::string sampler : {"fmala", "pc-fmala"})
+    for (const auto tangent : {Tangent::kept, Tangent::fresh})
+      EXPECT_THROW(step(make_kernel({.sampler = sampler, .tangent = tangent}), state, target, Metric{},
+                        stream, 1, axes, workspace),
+                   UsageError);
+  EXPECT_NO_THROW(
+      step(make_kernel({.sampler = "newton-line"}), state, target, Metric{}, stream, 1, axes, workspace));
+}
+
+}  // namespace
+}  // namespace onward
