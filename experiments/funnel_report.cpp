@@ -278,7 +278,7 @@ void funnel_figures(const FunnelTable& table, const std::string& folder) {
                       {.color = plot::palette(sampler), .size = 1.2, .dash = plot::dash_pattern(sampler)});
     }
     // Chains that never left their start have KLs of millions; the figure is about the others.
-    if (highest > lowest) kl.y_range(lowest / 2, std::min(highest * 2, lowest * 1e4));
+    if (highest > lowest) kl.y_range(lowest / 2, std::min(highest * 2, lowest * 1e3));
   }
   for (const char* ending : {"svg", "png"}) figure.save(fmt::format("{}/sensitivity.{}", folder, ending));
 }

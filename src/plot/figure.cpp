@@ -664,11 +664,16 @@ double draw_head(Canvas& canvas, double page_width, const std::string& title,
   }
   double x = std::max(edge, page_width - edge - key_width + 10);
   for (const KeyEntry& entry : key) {
+    const double width = swatch + 4 + canvas.text_width(entry.label, {label_size});
+    if (x > edge && x + width > page_width - edge) {  // as many lines as it takes
+      x = edge;
+      base += label_size + 6;
+    }
     canvas.move({x, base - 3});
     canvas.line({x + swatch, base - 3});
     canvas.stroke(entry.color, broken ? 1.5 : 3, entry.dash);
     canvas.text({x + swatch + 4, base}, entry.label, {label_size});
-    x += swatch + 4 + canvas.text_width(entry.label, {label_size}) + 10;
+    x += width + 10;
   }
   return title.empty() && key.empty() ? edge : base + 7;
 }

@@ -54,7 +54,16 @@ class BasicMetric {
   const Eigen::VectorXd& gains() const { return gains_; }            ///< the diagonal of G
 
   /// The diagonal of L Lᵀ; empty if L = I.
-  std::vector<Real> variances() const;
+  std::vector<Real> variances() const {
+    std::vector<Real> result;
+    for (const Real& s : scale_) result.push_back(s * s);
+    for (Eigen::Index i = 0; i < lower_.rows(); ++i) result.push_back(Real(lower_.row(i).squaredNorm()));
+    // (I + U G Uᵀ)² = I + U (2G + G²) Uᵀ
+    const Eigen::VectorXd more = 2 * gains_.array() + gains_.array().square();
+    for (Eigen::Index i = 0; i < directions_.rows(); ++i)
+      result[static_cast<std::size_t>(i)] *= Real(1 + directions_.row(i).cwiseAbs2().dot(more));
+    return result;
+  }
 
   /// out = L in, from the kernel's units to the parameters. in and out must not overlap.
   void push(std::span<const Real> in, std::span<Real> out) const {
@@ -123,7 +132,5 @@ class BasicMetric {
   Eigen::VectorXd gains_;
 };
 using Metric = BasicMetric<double>;
-template <>
-std::vector<double> Metric::variances() const;
 
 }  // namespace onward
