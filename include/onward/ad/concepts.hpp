@@ -5,6 +5,7 @@
 #include <concepts>
 #include <type_traits>
 #include "onward/simd/batch.hpp"
+#include "onward/simd/two.hpp"
 
 /// A jet is cheap only if its operators vanish into the code around them; the compiler's own judgement of
 /// what to inline wavers with the size of a file.

@@ -375,20 +375,6 @@ inline T round_to_even(const T& x) {
     return std::nearbyint(x);
 }
 
-/// A register whose first two lanes are a and b, the others 0 where the machine has them.
-inline Batch<double> pair_of(double a, double b) {
-#if defined(__AVX512F__)
-  return _mm512_zextpd128_pd512(_mm_set_pd(b, a));
-#elif defined(__AVX__)
-  return _mm256_zextpd128_pd256(_mm_set_pd(b, a));
-#else
-  alignas(Batch<double>) std::array<double, lanes_v<Batch<double>>> all{};
-  all[0] = a;
-  all[1] = b;
-  return Batch<double>::load_aligned(all.data());
-#endif
-}
-
 /// The first n numbers at p, n below the number of lanes; the other lanes are 0 and their memory is not
 /// touched.
 inline Batch<double> load_partial(const double* p, std::size_t n) {

@@ -55,11 +55,11 @@ class CallableTarget {
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
     if (order == Order::curvature) {
       const auto f = evaluate_pair<Jet2<double, TwoTangents>>(theta, v, w, jet_pairs_);
-      return {{f.value, simd::lane(f.slope, 0), simd::lane(f.curvature, 0)},
-              {f.value, simd::lane(f.slope, 1), simd::lane(f.curvature, 1)}};
+      return {{f.value, f.slope.first(), f.curvature.first()},
+              {f.value, f.slope.second(), f.curvature.second()}};
     }
     const auto f = evaluate_pair<Dual<double, TwoTangents>>(theta, v, w, dual_pairs_);
-    return {{f.value, simd::lane(f.slope, 0), 0}, {f.value, simd::lane(f.slope, 1), 0}};
+    return {{f.value, f.slope.first(), 0}, {f.value, f.slope.second(), 0}};
   }
 
   /// For baseline MALA. Forward mode with a register full of tangents a pass while the dimension is small,

@@ -18,8 +18,8 @@ namespace onward {
 template <class View>
 using scalar_of = std::remove_cvref_t<decltype(std::declval<View>()[0])>;
 
-/// Tangents along two lines through one place, carried by one pass: the first two lanes of a register.
-using TwoTangents = simd::Batch<double>;
+/// Tangents along two lines through one place, carried by one pass.
+using TwoTangents = simd::Two;
 
 /// T is Value<Real>, Dual<Real> or Jet2<Real> with Real = double, or a SIMD batch whose lanes are chains; or
 /// Dual<double, TwoTangents> or Jet2<double, TwoTangents>, for two directions v and w at once.
@@ -77,9 +77,9 @@ class LineView {
     else if constexpr (std::is_same_v<T, Dual<Real>>)
       return T(theta_[i], v_[i]);
     else if constexpr (std::is_same_v<T, Dual<double, TwoTangents>>)
-      return T(theta_[i], simd::pair_of(v_[i], w_[i]));
+      return T(theta_[i], TwoTangents(v_[i], w_[i]));
     else if constexpr (std::is_same_v<T, Jet2<double, TwoTangents>>)
-      return T(theta_[i], simd::pair_of(v_[i], w_[i]), TwoTangents(0.0));
+      return T(theta_[i], TwoTangents(v_[i], w_[i]), TwoTangents(0.0));
     else
       return T(theta_[i], v_[i], Real(0.0));
   }

@@ -9,8 +9,8 @@
 namespace onward {
 
 struct EvaluationPrice {
-  double value = 1, slope = 1.4, curvature = 2, slope_pair = 1.8, curvature_pair = 2.5;
-  double gradient = 4;
+  double value = 1, slope = 1.4, curvature = 2, slope_pair = 1.5, curvature_pair = 2.2;
+  double gradient = 8;
 
   /// Gradients of generic callables go by eights of parameters in forward mode while there are few of them,
   /// and over a tape above.
