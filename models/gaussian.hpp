@@ -50,6 +50,12 @@ class GaussianDensity {
     return -0.5 * sum;
   }
 
+  /// Turns a vector of standard normals into a draw.
+  void draw(std::vector<double>& z) const {
+    for (std::size_t i = 0; i < dimension_; ++i) z[i] /= std::sqrt(shape_->precision[i]);
+    for (auto v = shape_->directions.rbegin(); v != shape_->directions.rend(); ++v) reflect(*v, z);
+  }
+
   /// The diagonal of the covariance.
   std::vector<double> variances() const {
     std::vector<double> result(dimension_), e(dimension_);

@@ -6,12 +6,18 @@
 #include <fmt/format.h>
 
 #include "eight_schools.hpp"
+#include "eight_schools_posterior.hpp"
 #include "funnel.hpp"
 #include "gaussian.hpp"
+#include "logistic.hpp"
+#include "mixture.hpp"
 #include "onward/error.hpp"
 #include "onward/target/callable.hpp"
 #include "onward/util/suggest.hpp"
+#include "reference_moments.hpp"
 #include "rosenbrock.hpp"
+#include "stochastic_volatility.hpp"
+#include "student_t.hpp"
 
 namespace onward::models {
 namespace {
@@ -20,7 +26,13 @@ constexpr std::array model_list{
     ModelInfo{"eight-schools", "hierarchical model of eight schools, non-centred; D = 10", 10, false, false},
     ModelInfo{"funnel", "Neal's funnel, w and --dim x's; D = dim + 1", 10, true, false},
     ModelInfo{"gaussian", "normal, correlated, --condition sets the ratio of its variances", 10, true, true},
+    ModelInfo{"logistic", "logistic regression, 30 correlated predictors, 500 rows; D = 31", 31, false,
+              false},
+    ModelInfo{"mixture", "three normals of different weights and widths; D = 5", 5, false, false},
     ModelInfo{"rosenbrock", "Rosenbrock's banana, in pairs; --dim even", 2, true, false},
+    ModelInfo{"stochastic-volatility", "200 returns whose hidden log variance wanders; D = 203", 203, false,
+              false},
+    ModelInfo{"student-t", "multivariate Student-t with 3 degrees of freedom", 10, true, false},
 };
 
 // Beyond this a run would need more memory than a machine has, several vectors a chain.
@@ -79,6 +91,45 @@ Model make_rosenbrock(std::size_t dimension) {
   return {target(dimension, RosenbrockDensity{}, numbered("x", dimension)), std::move(known)};
 }
 
+KnownMoments reference_moments(std::span<const ReferenceMoment> table) {
+  KnownMoments known;
+  for (const auto& [mean, sd, mean_error, sd_error] : table) {
+    known.mean.push_back(mean);
+    known.sd.push_back(sd);
+    known.mean_error.push_back(mean_error);
+    known.sd_error.push_back(sd_error);
+  }
+  return known;
+}
+
+Model make_logistic() {
+  auto names = numbered("beta", logistic_predictors);
+  names.insert(names.begin(), "alpha");
+  return {target(logistic_predictors + 1, logistic_density(), std::move(names)),
+          reference_moments(logistic_moments)};
+}
+
+Model make_mixture() {
+  constexpr std::size_t dimension = MixtureDensity::dimension;
+  KnownMoments known{std::vector<double>(dimension), std::vector<double>(dimension)};
+  for (std::size_t i = 0; i < dimension; ++i) {
+    double second = 0;
+    for (const auto& [weight, width, centre] : MixtureDensity::components) {
+      known.mean[i] += weight * centre[i];
+      second += weight * (width * width + centre[i] * centre[i]);
+    }
+    known.sd[i] = std::sqrt(second - known.mean[i] * known.mean[i]);
+  }
+  return {target(dimension, MixtureDensity{}, numbered("x", dimension)), std::move(known)};
+}
+
+Model make_student_t(std::size_t dimension) {
+  const StudentTDensity density;
+  const double variance = density.degrees_of_freedom / (density.degrees_of_freedom - 2);
+  KnownMoments known{std::vector<double>(dimension), std::vector<double>(dimension, std::sqrt(variance))};
+  return {target(dimension, density, numbered("x", dimension)), std::move(known)};
+}
+
 }  // namespace
 
 std::span<const ModelInfo> list() { return model_list; }
@@ -106,8 +157,14 @@ Model make(std::string_view name, const ModelOptions& options) {
 
   if (name == "funnel") return make_funnel(dimension);
   if (name == "gaussian") return make_gaussian(dimension, options.condition.value_or(1));
+  if (name == "logistic") return make_logistic();
+  if (name == "mixture") return make_mixture();
   if (name == "rosenbrock") return make_rosenbrock(dimension);
-  return {EightSchoolsTarget{}, std::nullopt};
+  if (name == "stochastic-volatility")
+    return {StochasticVolatilityTarget(stochastic_volatility_steps),
+            reference_moments(stochastic_volatility_moments)};
+  if (name == "student-t") return make_student_t(dimension);
+  return {EightSchoolsTarget{}, EightSchoolsPosterior{}.moments()};
 }
 
 }  // namespace onward::models

@@ -26,9 +26,11 @@ struct ModelInfo {
   bool has_condition;  ///< takes --condition
 };
 
-/// Mean and standard deviation of each parameter where they are known in closed form.
+/// Mean and standard deviation of each reported parameter where they are known: exactly, or from independent
+/// draws (independent_draws.hpp), then with the standard errors of both.
 struct KnownMoments {
   std::vector<double> mean, sd;
+  std::vector<double> mean_error = {}, sd_error = {};  ///< empty: exact
 };
 
 struct Model {

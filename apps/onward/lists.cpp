@@ -17,7 +17,7 @@ void add_lists(CLI::App& app, Action& action) {
     action = [] {
       auto rows = nlohmann::json::array();
       for (const auto& model : models::list()) {
-        if (!json) fmt::print("{:<15} {}\n", model.name, model.summary);
+        if (!json) fmt::print("{:<22} {}\n", model.name, model.summary);
         rows.push_back({{"name", model.name}, {"summary", model.summary}});
       }
       if (json) fmt::print("{}\n", rows.dump(1));
