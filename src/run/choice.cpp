@@ -14,11 +14,12 @@
 namespace onward {
 namespace {
 
-// A pilot is as long as so many sweeps of newton-line, in evaluations.
-constexpr std::size_t warmup_sweeps = 300, kept_sweeps = 200, pilot_chains = 2;
-constexpr std::size_t pilot_draws = 200;
+// A pilot is as long as so many sweeps of newton-line, in evaluations, or so many of its steps if that is
+// more: in few dimensions a sweep says little.
+constexpr std::size_t warmup_sweeps = 300, kept_sweeps = 200, least_steps = 5000, pilot_chains = 2;
+constexpr std::size_t pilot_draws = 500;
 // Draws are thinned towards this much ESS each, but not beyond so many sweeps.
-constexpr double wanted_ess_per_draw = 0.6;
+constexpr double wanted_ess_per_draw = 0.5;
 constexpr std::size_t most_sweeps_per_draw = 200;
 
 double price_per_step(const std::string& sampler, std::size_t dimension) {
@@ -55,9 +56,11 @@ Choice choose_sampler(const AnyTarget& target, const RunSettings& requested, con
     pilot.seed = pilot_seed(*requested.seed, c);
     pilot.chains = pilot_chains;
     pilot.target_acceptance = {};
-    pilot.warmup = steps_for(candidates[c], dimension, warmup_sweeps);
+    const std::size_t least_sweeps = least_steps / dimension;
+    pilot.warmup = steps_for(candidates[c], dimension, std::max(warmup_sweeps, least_sweeps));
     pilot.draws = pilot_draws;
-    pilot.thin = std::max<std::size_t>(1, steps_for(candidates[c], dimension, kept_sweeps) / pilot_draws);
+    pilot.thin = std::max<std::size_t>(
+        1, steps_for(candidates[c], dimension, std::max(kept_sweeps, least_sweeps)) / pilot_draws);
     if (candidates[c] != "newton-line") pilot.directions = "auto";
     if (requested.max_seconds > 0) {
       const std::chrono::duration<double> used = std::chrono::steady_clock::now() - begin;
