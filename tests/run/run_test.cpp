@@ -108,7 +108,7 @@ const auto square = [](double x) { return x * x; };
 TEST(Run, HasTheSameBitsForAnyNumberOfThreadsAndASecondTime) {
   const AnyTarget t = target(5, Bent{});
   for (const auto& info : samplers()) {
-    for (const auto metric : {MetricKind::diag, MetricKind::dense}) {
+    for (const auto metric : {MetricKind::diag, MetricKind::dense, MetricKind::lowrank}) {
       RunSettings s = quick(std::string(info.name));
       s.metric = metric;
       s.threads = 1;
@@ -162,6 +162,7 @@ TEST(Run, ThinnedDrawsAreEveryKthDraw) {
 TEST(Run, KeepsTheTargetsCountsAndTheStepSize) {
   RunSettings s = quick("line-fmala");
   s.step_size = 0.4;
+  s.tangent = Tangent::fresh;
   const auto run = sample(target(3, Bent{}), s);
   for (const auto& chain : run.chains) {
     EXPECT_EQ(chain.step_size, 0.4);
@@ -172,6 +173,80 @@ TEST(Run, KeepsTheTargetsCountsAndTheStepSize) {
   }
   EXPECT_EQ(run.counts().jets(), 4 * 501u);
   EXPECT_EQ(run.ending, Ending::complete);
+}
+
+TEST(Run, KeptTangentsGiveLineKernelsTheSameDrawsForFewerEvaluations) {
+  for (const std::string sampler : {"line-fmala", "pc-line-fmala", "newton-line"}) {
+    RunSettings s = quick(sampler), fresh = quick(sampler);
+    s.warmup = fresh.warmup = 600;
+    fresh.tangent = Tangent::fresh;
+    const AnyTarget t = target(4, Bent{});
+    const auto once = sample(t, s), twice = sample(t, fresh);
+    EXPECT_TRUE(same_draws(once, twice)) << sampler;
+    EXPECT_LT(once.counts().jets(), twice.counts().jets() * 3 / 4) << sampler;
+    EXPECT_EQ(twice.counts().slope_pairs + twice.counts().curvature_pairs, 0u) << sampler;
+  }
+}
+
+TEST(Run, KeptTangentsGiveFmalaHalfTheEvaluations) {
+  for (const std::string sampler : {"fmala", "pc-fmala"}) {
+    RunSettings s = quick(sampler), fresh = quick(sampler);
+    s.step_size = fresh.step_size = 0.3;
+    fresh.tangent = Tangent::fresh;
+    const AnyTarget t = target(4, Bent{});
+    const auto once = sample(t, s), twice = sample(t, fresh);
+    for (std::size_t c = 0; c < 4; ++c) {
+      EXPECT_EQ(twice.chains[c].counts.jets(), 1 + 2 * 250u);
+      EXPECT_EQ(once.chains[c].counts.jets(), 2 + 250u + 250 / tangent_life) << sampler;
+    }
+  }
+}
+
+TEST(Run, TakesDirectionsFromTheSourceThatWasAskedFor) {
+  const AnyTarget t = target(3, Bent{}, {"a", "b.1", "b.2"});
+  RunSettings s = quick("newton-line");
+  s.metric = MetricKind::none;
+  s.warmup = 0;
+  for (const std::string source : {"sphere", "frames", "axes", "blocks", "frames*2+axes"}) {
+    s.directions = source;
+    const auto run = sample(t, s);
+    EXPECT_EQ(run.settings.directions, source);
+    int along_axes = 0, within_b = 0, moves = 0;
+    const auto& x = run.chains[0].values;
+    for (std::size_t d = 1; d < 50; ++d) {
+      int changed = 0;
+      for (std::size_t i = 0; i < 3; ++i) changed += x[3 * d + i] != x[3 * d - 3 + i] ? 1 : 0;
+      moves += changed > 0 ? 1 : 0;
+      along_axes += changed == 1 ? 1 : 0;
+      within_b += changed == 2 && x[3 * d] == x[3 * d - 3] ? 1 : 0;
+    }
+    ASSERT_GT(moves, 20) << source;
+    EXPECT_EQ(along_axes == moves, source == "axes") << source;
+    EXPECT_EQ(along_axes > 0, source != "sphere" && source != "frames") << source;
+    EXPECT_EQ(within_b > 0, source == "blocks") << source;
+  }
+  s.directions = "auto";
+  EXPECT_EQ(sample(t, s).settings.directions, "frames");
+}
+
+TEST(Run, RefusesDirectionsBeforeItStarts) {
+  const auto refused = [](const RunSettings& s, const char* words) {
+    try {
+      sample(target(3, Bent{}), s);
+      ADD_FAILURE() << s.directions << " was taken";
+    } catch (const UsageError& e) {
+      EXPECT_THAT(e.what(), HasSubstr(words));
+    }
+  };
+  RunSettings s = quick("fmala");
+  s.directions = "axes";
+  refused(s, "not exact");
+  s.directions = "frames";
+  refused(s, "--tangent fresh");
+  s.tangent = Tangent::fresh;
+  EXPECT_EQ(sample(target(3, Bent{}), s).draws(), 50u);
+  s.directions = "circle";
+  refused(s, "'circle'");
 }
 
 TEST(Run, MalaAsPublishedGivesTheSameDrawsForTwiceTheGradients) {
@@ -337,7 +412,8 @@ template <class Failure>
 void expect_moody_is_right(std::uint64_t& threw) {
   for (const auto& info : samplers()) {
     RunSettings s = quick(std::string(info.name));
-    s.step_size = 1.5;
+    if (info.tuned) s.step_size = 1.5;
+    s.metric = MetricKind::none;
     s.draws = 2000;
     s.thin = 10;
     const auto run = sample(Moody<Failure>{}, s);
@@ -375,9 +451,10 @@ TEST(Run, AModelWithoutSlopesInSomeDirectionsIsSampledRight) {
                    : PlainNormal::jet(theta, v, order);
     }
   };
-  for (const char* sampler : {"fmala", "line-fmala", "pc-fmala", "pc-line-fmala"}) {
+  for (const char* sampler : {"fmala", "line-fmala", "pc-fmala", "pc-line-fmala", "newton-line"}) {
     RunSettings s = quick(sampler);
-    s.step_size = 1.0;
+    if (find_sampler(sampler).tuned) s.step_size = 1.0;
+    s.metric = MetricKind::none;
     s.draws = 2000;
     s.thin = 10;
     const auto run = sample(OneWay{}, s);
@@ -546,6 +623,7 @@ TEST(Listener, GetsExactlyTheDrawsThatAreKept) {
   RunSettings s = quick();
   s.thin = 3;
   s.threads = 2;
+  s.metric = MetricKind::diag;
   const auto run = sample(target(3, Bent{}), s, hooks);
   for (std::size_t c = 0; c < 4; ++c) {
     EXPECT_TRUE(same_bits(recorder.values[c], run.chains[c].values));

@@ -20,6 +20,12 @@ using testing::HasSubstr;
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
+RunSettings named(std::string sampler = "pc-line-fmala") {
+  RunSettings s;
+  s.sampler = std::move(sampler);
+  return s;
+}
+
 TEST(Resolve, FillsInDefaultsThatCountSweepsForLineKernels) {
   for (const auto& info : samplers()) {
     RunSettings s;
@@ -31,14 +37,46 @@ TEST(Resolve, FillsInDefaultsThatCountSweepsForLineKernels) {
     EXPECT_EQ(r.thin, sweep) << info.name;
     EXPECT_EQ(r.draws, 1000u);
     EXPECT_EQ(r.chains, 4u);
-    EXPECT_EQ(r.metric, MetricKind::diag);
+    EXPECT_EQ(r.metric, MetricKind::dense);
+    const bool any_direction = needed_law(make_kernel(kernel_settings(s))) == DirectionLaw::any;
+    EXPECT_EQ(r.directions, any_direction ? "frames" : "sphere") << info.name;
     EXPECT_EQ(r.target_acceptance, info.target_acceptance) << info.name;
     EXPECT_FALSE(r.step_size) << "a step size that warm-up is to find was filled in";
     EXPECT_TRUE(r.seed);
     EXPECT_GE(r.threads, 1u);
     EXPECT_LE(r.threads, 4u);
   }
-  EXPECT_EQ(RunSettings{}.sampler, "pc-line-fmala");
+  EXPECT_EQ(RunSettings{}.sampler, "auto");
+}
+
+TEST(Resolve, TakesALowRankMetricWhereADenseOneIsDear) {
+  EXPECT_EQ(resolve(named(), 100).metric, MetricKind::dense);
+  EXPECT_EQ(resolve(named(), 101).metric, MetricKind::lowrank);
+  EXPECT_EQ(resolve(named(), 1'000'000).metric, MetricKind::lowrank);
+}
+
+TEST(Resolve, WantsAKnownSampler) {
+  try {
+    resolve({}, 3);
+    FAIL() << "auto was taken for a sampler";
+  } catch (const UsageError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("'auto'"));
+  }
+  RunSettings s;
+  s.step_size = 0.5;
+  EXPECT_EQ(resolve(s, 3).sampler, "pc-line-fmala") << "auto with a fixed step size";
+}
+
+TEST(Resolve, NewtonLineHasNoStepSize) {
+  RunSettings s = named("newton-line");
+  EXPECT_FALSE(resolve(s, 3).step_size);
+  s.step_size = 0.5;
+  try {
+    resolve(s, 3);
+    FAIL() << "a step size was taken";
+  } catch (const UsageError& e) {
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("newton-line"), HasSubstr("0.5"), HasSubstr("--relaxation")));
+  }
 }
 
 TEST(Resolve, KeepsWhatWasAsked) {
@@ -67,18 +105,18 @@ TEST(Resolve, AFixedStepSizeMeansNoMetricUnlessAsked) {
 }
 
 TEST(Resolve, TakesNoMoreThreadsThanChains) {
-  RunSettings s;
+  RunSettings s = named();
   s.threads = 64;
   s.chains = 2;
   EXPECT_EQ(resolve(s, 10).threads, 2u);
 }
 
 TEST(Resolve, SeedsOfTheSystemDiffer) {
-  EXPECT_NE(*resolve({}, 3).seed, *resolve({}, 3).seed);  // equal once in 2^31 calls
+  EXPECT_NE(*resolve(named(), 3).seed, *resolve(named(), 3).seed);  // equal once in 2^31 calls
 }
 
 TEST(Resolve, IsDoneOnce) {
-  RunSettings s;
+  RunSettings s = named();
   s.seed = 1;
   const RunSettings once = resolve(s, 10), twice = resolve(once, 10);
   EXPECT_EQ(once.warmup, twice.warmup);
@@ -124,11 +162,16 @@ TEST(Resolve, RefusesWhatMakesNoSenseAndNamesFieldAndValue) {
       {given({1, nan, 2}), "entry 2 of the start", "nan"},
       {given({1, 2, -inf}), "entry 3 of the start", "-inf"},
       {[](auto& s) { s.sampler = "pc-line-fmla"; }, "'pc-line-fmla'", "Did you mean pc-line-fmala?"},
+      {[](auto& s) { s.relaxation = 0; }, "relaxation", "0"},
+      {[](auto& s) { s.relaxation = 2; }, "relaxation", "2"},
+      {[](auto& s) { s.relaxation = -1; }, "relaxation", "-1"},
+      {[](auto& s) { s.relaxation = nan; }, "relaxation", "nan"},
+      {[](auto& s) { s.inner = 0; }, "inner", "0"},
       {[](auto& s) { s.draws = std::size_t{1} << 60; }, "steps a chain", "fewer draws"},
   };
-  EXPECT_NO_THROW(resolve({}, 3));
+  EXPECT_NO_THROW(resolve(named(), 3));
   for (const Case& c : cases) {
-    RunSettings s;
+    RunSettings s = named();
     c.spoil(s);
     try {
       resolve(s, 3);
@@ -137,11 +180,11 @@ TEST(Resolve, RefusesWhatMakesNoSenseAndNamesFieldAndValue) {
       EXPECT_THAT(e.what(), AllOf(HasSubstr(c.field), HasSubstr(c.value)));
     }
   }
-  EXPECT_THROW(resolve({}, 0), UsageError);
+  EXPECT_THROW(resolve(named(), 0), UsageError);
 }
 
 TEST(Resolve, RefusesADenseMetricThatCannotFit) {
-  RunSettings s;
+  RunSettings s = named();
   s.metric = MetricKind::dense;
   EXPECT_NO_THROW(resolve(s, 100));
   EXPECT_THROW(resolve(s, 10'000'000), UsageError);

@@ -47,6 +47,13 @@ Metric metric_of(MetricKind kind, std::size_t dimension, Matrix& lower) {
       for (Eigen::Index j = 0; j < i; ++j) lower(i, j) = 0.1 * static_cast<double>(i + 2 * j) - 0.2;
   }
   if (kind == MetricKind::dense) return Metric::dense(lower);
+  if (kind == MetricKind::lowrank) {
+    Vector wide = Vector::LinSpaced(size, -1, 2).normalized();
+    const Vector gain = Vector::Constant(1, 1.5);
+    const Vector scales = lower.diagonal();
+    lower = scales.asDiagonal() * (Matrix::Identity(size, size) + gain[0] * wide * wide.transpose());
+    return Metric::lowrank({scales.begin(), scales.end()}, wide, gain);
+  }
   const Vector diagonal = lower.diagonal();
   return Metric::diagonal({diagonal.begin(), diagonal.end()});
 }
@@ -102,6 +109,9 @@ std::vector<Case> cases() {
     list.push_back({"fmala" + with,
                     {.sampler = "fmala", .step_size = eta, .bias_correction = c},
                     [=](BruteForce& b) { return b.fmala(eta, c); }});
+    list.push_back({"fresh fmala" + with,
+                    {.sampler = "fmala", .step_size = eta, .bias_correction = c, .tangent = Tangent::fresh},
+                    [=](BruteForce& b) { return b.fmala(eta, c); }});
     list.push_back({"line-fmala" + with,
                     {.sampler = "line-fmala", .step_size = eta, .bias_correction = c},
                     [=](BruteForce& b) { return b.line_fmala(eta, c); }});
@@ -110,11 +120,25 @@ std::vector<Case> cases() {
           {"pc-fmala" + with + " floor " + std::to_string(floor),
            {.sampler = "pc-fmala", .step_size = eta, .bias_correction = c, .curvature_floor = floor},
            [=](BruteForce& b) { return b.pc_fmala(eta, c, floor); }});
+    list.push_back({"fresh pc-fmala" + with,
+                    {.sampler = "pc-fmala",
+                     .step_size = eta,
+                     .bias_correction = c,
+                     .curvature_floor = 0.1,
+                     .tangent = Tangent::fresh},
+                    [=](BruteForce& b) { return b.pc_fmala(eta, c, 0.1); }});
   }
   for (double floor : {0.0, 0.1})
     list.push_back({"pc-line-fmala floor " + std::to_string(floor),
                     {.sampler = "pc-line-fmala", .step_size = 1.2, .curvature_floor = floor},
                     [=](BruteForce& b) { return b.pc_line_fmala(1.2, floor); }});
+  for (double relaxation : {0.5, 1.0, 1.5})
+    list.push_back({"newton-line of relaxation " + std::to_string(relaxation),
+                    {.sampler = "newton-line", .curvature_floor = 0.1, .relaxation = relaxation},
+                    [=](BruteForce& b) { return b.newton_line(relaxation, 0.1); }});
+  list.push_back({"fresh newton-line without a floor",
+                  {.sampler = "newton-line", .curvature_floor = 0, .tangent = Tangent::fresh},
+                  [=](BruteForce& b) { return b.newton_line(1, 0); }});
   return list;
 }
 
@@ -125,7 +149,7 @@ std::vector<AnyTarget> targets() {
 TEST(Acceptance, EqualsBruteForce) {
   for (const auto& c : cases())
     for (const auto& model : targets())
-      for (auto kind : {MetricKind::none, MetricKind::diag, MetricKind::dense}) {
+      for (auto kind : {MetricKind::none, MetricKind::diag, MetricKind::dense, MetricKind::lowrank}) {
         SCOPED_TRACE(c.name + ", metric " + std::string(to_string(kind)) +
                      ", D = " + std::to_string(model.dimension()));
         const Comparison result = compare(model, kind, stepper(c.settings), c.brute);
@@ -139,6 +163,7 @@ TEST(Acceptance, EqualsBruteForce) {
 
 TEST(Acceptance, BruteForceCatchesBrokenTwins) {
   const double eta = 0.15;
+  const auto newton_line = [](BruteForce& b) { return b.newton_line(1, 0.1); };
   const std::vector<std::pair<StepFunction, BruteFunction>> twins{
       {stepper_of(BrokenRwm{eta}), [=](BruteForce& b) { return b.rwm(eta); }},
       {stepper_of(BrokenMala{eta}), [=](BruteForce& b) { return b.mala(eta); }},
@@ -147,7 +172,11 @@ TEST(Acceptance, BruteForceCatchesBrokenTwins) {
        [=](BruteForce& b) { return b.line_fmala(eta, BiasCorrection::none); }},
       {stepper_of(BrokenPcFmala{eta}),
        [=](BruteForce& b) { return b.pc_fmala(eta, BiasCorrection::none, 0); }},
-      {stepper_of(BrokenPcLineFmala{1.2}), [=](BruteForce& b) { return b.pc_line_fmala(1.2, 0); }}};
+      {stepper_of(BrokenPcLineFmala{1.2}), [=](BruteForce& b) { return b.pc_line_fmala(1.2, 0); }},
+      {stepper_of(NewtonLineWithoutNormalisers{}), newton_line},
+      {stepper_of(NewtonLineWithoutCutBack{}), newton_line},
+      {stepper_of(PlainMovesAsWideAsTheSlope{}), newton_line},
+      {stepper_of(DirectionOfTheState{}), newton_line}};
   for (std::size_t i = 0; i < twins.size(); ++i)
     for (const auto& model : targets()) {
       SCOPED_TRACE("twin " + std::to_string(i));

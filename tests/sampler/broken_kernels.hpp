@@ -1,6 +1,8 @@
 #pragma once
-// Deliberately wrong twins, one for each kernel, each with a mistake that is easy to make. The tests that the
-// right kernels pass must catch every one of them.
+// Deliberately wrong twins, at least one for each kernel, each with a mistake that is easy to make. The tests
+// that the right kernels pass must catch every one of them.
+
+#include <cmath>
 
 #include "onward/sampler/samplers.hpp"
 #include "onward/target/target.hpp"
@@ -139,21 +141,111 @@ struct BrokenPcLineFmala {
   }
 };
 
-/// The random numbers of a step, but with an axis for its direction and the next axis for the way back.
-struct FixedAxes {
-  StepRandom random;
-  std::size_t axis;
+/// A step along a line with one rule for the way there and another for the way back, and with normalisers or
+/// without: what the twins of newton-line are made of.
+template <class Forward, class Back>
+StepInfo lopsided_line_step(State& state, AnyTarget& target, const StepRandom& random, Workspace& w,
+                            const Forward& forward, const Back& back, bool normalisers) {
+  StepInfo info;
+  const Jet here = target.jet(state.position, w.pushed, Order::curvature);
+  const LineProposal<double> there_by = forward(here, info.floored);
+  const double z = random.noise(), alpha = there_by.mean + there_by.sd * z;
+  add<double>(state.position, alpha, w.pushed, w.proposal);
+  const Jet there = target.jet(w.proposal, w.pushed, Order::curvature);
+  const LineProposal<double> back_by = back(there, info.floored);
+  const double z_back = (alpha + back_by.mean) / back_by.sd;
+  double ratio = there.value - here.value - 0.5 * z_back * z_back + 0.5 * z * z;
+  if (normalisers) ratio += std::log(there_by.sd) - std::log(back_by.sd);
+  metropolis(state, w, there.value, ratio, random, info);
+  return info;
+}
 
-  void noise(std::span<double> z) const { random.noise(z); }
-  void direction(std::span<double> v) const { unit(v, axis); }
-  void reverse_direction(std::span<double> v) const { unit(v, axis + 1); }
-  double uniform() const { return random.uniform(); }
+inline void random_line(const Metric& metric, const StepRandom& random, Workspace& w) {
+  random.direction(w.direction);
+  metric.push(w.direction, w.pushed);
+}
 
- private:
-  static void unit(std::span<double> v, std::size_t i) {
-    std::fill(v.begin(), v.end(), 0.0);
-    v[i % v.size()] = 1;
+/// Leaves the normalisers out.
+struct NewtonLineWithoutNormalisers {
+  StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
+                Workspace& w) const {
+    random_line(metric, random, w);
+    const auto rule = NewtonLine{}.rule(random, 0, state.position.size());
+    return lopsided_line_step(state, target, random, w, rule, rule, false);
   }
+};
+
+/// Cuts the way to the mode going there, and forgets to cut it coming back.
+struct NewtonLineWithoutCutBack {
+  StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
+                Workspace& w) const {
+    random_line(metric, random, w);
+    const NewtonLine kernel;
+    const auto rule = kernel.rule(random, 0, state.position.size());
+    const bool plain = random.choice() < NewtonLine::plain_share;
+    const auto uncut = [&](const Jet& jet, bool& floored) {
+      LineProposal<double> proposal = rule(jet, floored);
+      if (!plain) proposal.mean = jet.slope / curvature_scale(jet, kernel.curvature_floor, floored);
+      return proposal;
+    };
+    return lopsided_line_step(state, target, random, w, rule, uncut, true);
+  }
+};
+
+/// Plain moves that are taken for symmetric, but whose width goes with the slope of where they begin.
+struct PlainMovesAsWideAsTheSlope {
+  StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
+                Workspace& w) const {
+    random_line(metric, random, w);
+    double width = 0;
+    const auto forward = [&](const Jet& jet, bool&) {
+      width = 0.1 * std::pow(100.0, random.choice(1)) * std::abs(jet.slope);
+      return LineProposal<double>{0, width};
+    };
+    const auto back = [&](const Jet&, bool&) { return LineProposal<double>{0, width}; };
+    return lopsided_line_step(state, target, random, w, forward, back, true);
+  }
+};
+
+/// Looks at the state for its direction: away from the origin, where the way back is along the same line, but
+/// lines lie denser near the origin.
+struct DirectionOfTheState {
+  StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
+                Workspace& w) const {
+    const double length = std::sqrt(simd::sum_of_squares<double>(state.position));
+    for (std::size_t i = 0; i < w.direction.size(); ++i) w.direction[i] = state.position[i] / length;
+    metric.push(w.direction, w.pushed);
+    const auto rule = NewtonLine{}.rule(random, 0, state.position.size());
+    return lopsided_line_step(state, target, random, w, rule, rule, true);
+  }
+};
+
+/// Keeps the new tangent after an acceptance, but the slope along the old one.
+struct StaleFmala {
+  double step_size;
+  StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
+                Workspace& w) const {
+    const bool known = state.jet_known;
+    const double slope = state.jet.slope;
+    const StepInfo info = Fmala{step_size}.step(state, target, metric, random, w);
+    if (known && info.accepted) state.jet.slope = slope;
+    return info;
+  }
+};
+
+/// The random numbers of a step with directions from a source that is no good for fmala, the next one for the
+/// way back. Without a law of its own it is taken for the strongest.
+template <class Source>
+struct Pretender {
+  const Stream& stream;
+  std::uint64_t step;
+  Source& source;
+
+  std::uint64_t number() const { return step; }
+  void noise(std::span<double> z) const { stream.normals(step, Purpose::noise, z); }
+  void direction(std::span<double> v) const { source.fill(stream, step, v); }
+  void reverse_direction(std::span<double> v) const { source.fill(stream, step + 1, v); }
+  double uniform(std::uint64_t index) const { return stream.uniform(step, Purpose::accept, index); }
 };
 
 }  // namespace onward::testing

@@ -1,9 +1,11 @@
 #pragma once
-// The acceptance probabilities of the paper's algorithm boxes, computed the long way: proposals are written
-// down as normal distributions over the parameters with their covariance matrices, normalisers included, and
-// evaluated with dense linear algebra. Nothing is shared with the kernels but the random numbers and the
-// target.
+// The acceptance probabilities of the paper's algorithm boxes and of newton-line, computed the long way:
+// proposals are written down as normal distributions over the parameters with their covariance matrices,
+// normalisers included, and evaluated with dense linear algebra. Nothing is shared with the kernels but the
+// random numbers and the target.
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -52,6 +54,7 @@ class BruteForce {
     v_star_ = Eigen::Map<Vector>(v_star.data(), size_);
     z_ = Eigen::Map<Vector>(z.data(), size_);
     z_scalar_ = random.noise();
+    choices_ = {random.choice(0), random.choice(1)};
   }
 
   Expected rwm(double eta) {
@@ -120,6 +123,23 @@ class BruteForce {
                             log_normal(alpha, mean, eta / std::sqrt(h)))};
   }
 
+  Expected newton_line(double c, double floor) {
+    const Vector w = lower_ * v_;
+    const bool plain = choices_[0] < 0.1;
+    const double tau = 0.1 * std::pow(100.0, choices_[1]);
+    const auto mean = [&](const Vector& at) {
+      const double h = scale(at, w, floor), longest = 2.5 / std::sqrt(h);
+      return plain ? 0 : c * std::clamp(jet(at, w).slope / h, -longest, longest);
+    };
+    const auto sd = [&](const Vector& at) {
+      return plain ? tau : std::sqrt(c * (2 - c) / scale(at, w, floor));
+    };
+    const double alpha = mean(theta_) + sd(theta_) * z_scalar_;
+    const Vector to = theta_ + alpha * w;
+    return {to, probability(value(to) + log_normal(0, alpha + mean(to), sd(to)) - value(theta_) -
+                            log_normal(alpha, mean(theta_), sd(theta_)))};
+  }
+
  private:
   static double probability(double log_ratio) { return std::exp(std::min(0.0, log_ratio)); }
   static VectorView view(const Vector& x) { return {x.data(), static_cast<std::size_t>(x.size())}; }
@@ -139,6 +159,7 @@ class BruteForce {
   Matrix lower_;
   Vector theta_, v_, v_star_, z_;
   double z_scalar_ = 0;
+  std::array<double, 2> choices_{};
   Eigen::Index size_;
 };
 

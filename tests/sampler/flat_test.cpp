@@ -41,9 +41,9 @@ TEST(Flat, PlateauIsEnteredAndLeft) {
     return over > 0 ? T(-0.5 * over * over) : T(0);
   });
   const double expected = 2 / (2 + std::sqrt(2 * M_PI));
-  constexpr int chains = 20000;
+  constexpr int chains = 8000;
   const double error = std::sqrt(expected * (1 - expected) / chains);
-  for (const std::string sampler : {"pc-fmala", "pc-line-fmala"})
+  for (const std::string sampler : {"pc-fmala", "pc-line-fmala", "newton-line"})
     for (const double start : {0.0, 2.0}) {
       SCOPED_TRACE(sampler + " from " + std::to_string(start));
       EXPECT_NEAR(share_inside(plateau, sampler, start, chains, 100), expected, 5.5 * error);
@@ -56,8 +56,8 @@ TEST(Flat, BoxIsFilled) {
     using T = scalar_of<decltype(x)>;
     return abs(x[0]) < 2 ? T(0) : T(-INFINITY);
   });
-  constexpr int chains = 20000;
-  for (const std::string sampler : {"pc-fmala", "pc-line-fmala"}) {
+  constexpr int chains = 8000;
+  for (const std::string sampler : {"pc-fmala", "pc-line-fmala", "newton-line"}) {
     SCOPED_TRACE(sampler);
     EXPECT_NEAR(share_inside(box, sampler, 1.9, chains, 100), 0.5, 5.5 * std::sqrt(0.25 / chains));
   }

@@ -84,8 +84,25 @@ void expect_all_kernels(std::size_t dimension, const Density& density, double et
   expect_same_bits(BasicFmala<Batch>{Batch(eta)}, settings("fmala", eta, 0), dimension, density);
   expect_same_bits(BasicLineFmala<Batch>{Batch(eta)}, settings("line-fmala", eta, 0), dimension, density);
   expect_same_bits(BasicPcFmala<Batch>{Batch(0.3)}, settings("pc-fmala", 0.3, 0), dimension, density);
+  const auto fresh = [](KernelSettings s) {
+    s.tangent = Tangent::fresh;
+    return s;
+  };
+  expect_same_bits(BasicFmala<Batch, Tangent::fresh>{Batch(eta)}, fresh(settings("fmala", eta, 0)), dimension,
+                   density);
+  expect_same_bits(BasicPcFmala<Batch, Tangent::fresh>{Batch(0.3)}, fresh(settings("pc-fmala", 0.3, 0)),
+                   dimension, density);
   expect_same_bits(BasicPcLineFmala<Batch>{Batch(1.2), 0.1}, settings("pc-line-fmala", 1.2, 0.1), dimension,
                    density);
+  for (const double relaxation : {1.0, 1.5})
+    for (const std::size_t inner : {1, 3}) {
+      KernelSettings newton = settings("newton-line", 1, 0.1);
+      newton.relaxation = relaxation;
+      newton.inner = inner;
+      expect_same_bits(
+          BasicNewtonLine<Batch>{.relaxation = relaxation, .curvature_floor = 0.1, .inner = inner}, newton,
+          dimension, density);
+    }
 }
 
 TEST(Lanes, FunnelHasTheBitsOfChainsAlone) { expect_all_kernels(11, models::FunnelDensity{}, 0.4); }

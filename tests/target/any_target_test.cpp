@@ -228,13 +228,32 @@ TEST(AnyTarget, RefusesNamesThatDoNotFitTheDimension) {
 }
 
 TEST(Counts, AddUpAndKeepTheFirstMessage) {
-  Counts a{10, 1, 2, 0, ""}, b{5, 2, 3, 2, "b said"}, c{1, 1, 1, 1, "c said"};
+  Counts a, b, c;
+  a.values = 10;
+  a.slopes = 1;
+  a.gradients = 1;
+  a.nonfinite = 2;
+  b.values = 5;
+  b.curvatures = 7;
+  b.gradients = 2;
+  b.nonfinite = 3;
+  b.threw = 2;
+  b.first_message = "b said";
+  c = b;
+  c.slope_pairs = 4;
+  c.curvature_pairs = 5;
+  c.first_message = "c said";
   a += b;
   a += c;
-  EXPECT_EQ(a.jets, 16u);
-  EXPECT_EQ(a.gradients, 4u);
-  EXPECT_EQ(a.nonfinite, 6u);
-  EXPECT_EQ(a.threw, 3u);
+  EXPECT_EQ(a.values, 20u);
+  EXPECT_EQ(a.slopes, 1u);
+  EXPECT_EQ(a.curvatures, 14u);
+  EXPECT_EQ(a.slope_pairs, 4u);
+  EXPECT_EQ(a.curvature_pairs, 5u);
+  EXPECT_EQ(a.jets(), 44u);
+  EXPECT_EQ(a.gradients, 5u);
+  EXPECT_EQ(a.nonfinite, 8u);
+  EXPECT_EQ(a.threw, 4u);
   EXPECT_EQ(a.first_message, "b said");
 }
 

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -52,8 +54,8 @@ struct Schedule {
   std::vector<std::size_t> ends, learned;
 };
 
-Schedule schedule(std::size_t sweeps) {
-  WarmUpWindows windows(sweeps);
+Schedule schedule(std::size_t sweeps, std::size_t shortest = 25) {
+  WarmUpWindows windows(sweeps, shortest);
   Schedule result;
   for (std::size_t sweep = 1; sweep <= sweeps; ++sweep) {
     if (windows.learns(sweep)) result.learned.push_back(sweep);
@@ -68,6 +70,12 @@ TEST(WarmUpWindows, AreThoseOfStanForAThousandSweeps) {
   EXPECT_EQ(s.learned.front(), 76u);
   EXPECT_EQ(s.learned.back(), 950u);
   EXPECT_EQ(s.learned.size(), 875u);
+}
+
+TEST(WarmUpWindows, AreAsLongAsAMatrixNeeds) {
+  EXPECT_THAT(schedule(1000, 40).ends, ElementsAre(115, 195, 355, 950));
+  EXPECT_THAT(schedule(1000, 200).ends, ElementsAre(275, 950));
+  EXPECT_THAT(schedule(1000, 5000).ends, ElementsAre(900)) << "all there is";
 }
 
 TEST(WarmUpWindows, TooShortForAMetricLearnNone) {
@@ -148,7 +156,7 @@ TEST(CovarianceLearner, DiagIsTheShrunkStandardDeviation) {
 }
 
 TEST(CovarianceLearner, DenseIsTheCholeskyFactorOfTheShrunkCovariance) {
-  for (const std::size_t count : {2, 10, 200}) {  // 2: singular but for the shrinkage
+  for (const std::size_t count : {8, 10, 200}) {
     const auto x = places(count, 4);
     CovarianceLearner learner(MetricKind::dense, 4);
     for (const auto& row : x) learner.add(row);
@@ -161,8 +169,173 @@ TEST(CovarianceLearner, DenseIsTheCholeskyFactorOfTheShrunkCovariance) {
   }
 }
 
+TEST(CovarianceLearner, DenseFromFewPlacesIsDiag) {
+  const auto x = places(7, 4);
+  CovarianceLearner dense(MetricKind::dense, 4), diag(MetricKind::diag, 4);
+  for (const auto& row : x) {
+    dense.add(row);
+    diag.add(row);
+  }
+  EXPECT_EQ(dense.metric().kind(), MetricKind::diag);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(dense.metric().scale()[i], diag.metric().scale()[i], 1e-9);
+  dense.add(x[0]);
+  EXPECT_EQ(dense.metric().kind(), MetricKind::dense);
+}
+
+/// A walk that has seen a small part of a normal, far from its mean, and the gradients there.
+struct SlowWalk {
+  Eigen::MatrixXd covariance;
+  std::vector<std::vector<double>> places, gradients;
+
+  SlowWalk(std::size_t dimension, std::size_t count) {
+    const auto size = static_cast<Eigen::Index>(dimension);
+    const Eigen::MatrixXd a = Eigen::MatrixXd::Random(size, size);  // of a fixed sequence
+    covariance = a * a.transpose() + 0.1 * Eigen::MatrixXd::Identity(size, size);
+    const Eigen::MatrixXd precision = covariance.inverse();
+    const Stream stream(3, 0);
+    Eigen::VectorXd x = Eigen::VectorXd::Constant(size, 5);
+    std::vector<double> z(dimension);
+    for (std::size_t n = 0; n < count; ++n) {
+      stream.normals(n, Purpose::noise, z);
+      x += 0.01 * Eigen::Map<const Eigen::VectorXd>(z.data(), size);
+      const Eigen::VectorXd g = -precision * x;
+      places.emplace_back(x.begin(), x.end());
+      gradients.emplace_back(g.begin(), g.end());
+    }
+  }
+};
+
+TEST(CovarianceLearner, DenseFromPlacesAndGradientsIsTheCovarianceOfANormalHoweverLittleWasSeen) {
+  for (const std::size_t dimension : {1, 5, 20}) {
+    const SlowWalk walk(dimension, 2 * dimension + 2);
+    CovarianceLearner with(MetricKind::dense, dimension), without(MetricKind::dense, dimension);
+    for (std::size_t n = 0; n < walk.places.size(); ++n) {
+      with.add(walk.places[n], walk.gradients[n]);
+      without.add(walk.places[n]);
+    }
+    const auto error = [&](const CovarianceLearner& learner) {
+      const Eigen::MatrixXd lower = learner.metric().lower();
+      return (lower * lower.transpose() - walk.covariance).norm() / walk.covariance.norm();
+    };
+    ASSERT_EQ(with.metric().kind(), MetricKind::dense);
+    EXPECT_LT(error(with), 1e-6) << dimension;
+    EXPECT_TRUE(with.metric().lower().isLowerTriangular());
+    EXPECT_GT(error(without), 0.5) << "the places alone would have done: the test shows nothing";
+  }
+}
+
+TEST(CovarianceLearner, DiagFromPlacesAndGradientsIsTheScaleOfANormalHoweverLittleWasSeen) {
+  CovarianceLearner learner(MetricKind::diag, 2);
+  const Stream stream(3, 0);
+  std::vector<double> x{50, 3}, z(2);
+  for (std::uint64_t n = 0; n < 5; ++n) {
+    stream.normals(n, Purpose::noise, z);
+    for (std::size_t i = 0; i < 2; ++i) x[i] += 0.01 * z[i];
+    learner.add(x, std::vector<double>{-x[0] / 100, -x[1] / 0.25});
+  }
+  EXPECT_NEAR(learner.metric().scale()[0], 10, 1e-6);
+  EXPECT_NEAR(learner.metric().scale()[1], 0.5, 1e-6);
+}
+
+/// With gradients for some places only, the places alone.
+TEST(CovarianceLearner, LeavesGradientsThatAreNotFiniteOut) {
+  for (const auto kind : {MetricKind::diag, MetricKind::dense, MetricKind::lowrank}) {
+    const SlowWalk walk(3, 40);
+    CovarianceLearner learner(kind, 3), without(kind, 3);
+    for (std::size_t n = 0; n < walk.places.size(); ++n) {
+      auto gradient = walk.gradients[n];
+      if (n == 20) gradient[1] = std::numeric_limits<double>::quiet_NaN();
+      if (n == 30) gradient[2] = std::numeric_limits<double>::infinity();
+      learner.add(walk.places[n], gradient);
+      without.add(walk.places[n]);
+    }
+    EXPECT_EQ(learner.count(), 40u);
+    const auto variances = learner.metric().variances();
+    for (const double variance : variances) EXPECT_TRUE(variance > 0 && std::isfinite(variance));
+    EXPECT_EQ(variances, without.metric().variances()) << to_string(kind);
+  }
+}
+
+/// Draws of a normal that is as wide as 1 but for two directions.
+struct TwoWide {
+  Eigen::MatrixXd directions;  ///< orthonormal columns
+  std::vector<double> sd{10, 5};
+
+  explicit TwoWide(std::size_t dimension) : directions(static_cast<Eigen::Index>(dimension), 2) {
+    for (Eigen::Index i = 0; i < directions.rows(); ++i)
+      directions.row(i) << (i % 2 == 0 ? 1 : -1), (i % 4 < 2 ? 1 : -1);
+    directions.colwise().normalize();
+  }
+  std::vector<double> draw(const Stream& stream, std::uint64_t n) const {
+    std::vector<double> x(static_cast<std::size_t>(directions.rows()));
+    stream.normals(n, Purpose::noise, x);
+    Eigen::Map<Eigen::VectorXd> v(x.data(), directions.rows());
+    for (Eigen::Index k = 0; k < 2; ++k)
+      v += (sd[static_cast<std::size_t>(k)] - 1) * directions.col(k).dot(v) * directions.col(k);
+    return x;
+  }
+  Eigen::MatrixXd covariance() const {
+    Eigen::MatrixXd result = Eigen::MatrixXd::Identity(directions.rows(), directions.rows());
+    for (Eigen::Index k = 0; k < 2; ++k)
+      result += (std::pow(sd[static_cast<std::size_t>(k)], 2) - 1) * directions.col(k) *
+                directions.col(k).transpose();
+    return result;
+  }
+};
+
+/// The widest direction of a normal in the units of a metric: 1 would be perfect.
+double widest(const Eigen::MatrixXd& covariance, const Metric& metric) {
+  const auto size = static_cast<std::size_t>(covariance.rows());
+  Eigen::MatrixXd l(covariance.rows(), covariance.rows());
+  std::vector<double> axis(size), column(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    axis[i] = 1;
+    metric.push(axis, column);
+    axis[i] = 0;
+    l.col(static_cast<Eigen::Index>(i)) = Eigen::Map<const Eigen::VectorXd>(column.data(), covariance.rows());
+  }
+  const Eigen::MatrixXd inverse = l.inverse();
+  const Eigen::MatrixXd seen = inverse * covariance * inverse.transpose();
+  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(seen).eigenvalues().maxCoeff();
+}
+
+TEST(CovarianceLearner, LowRankFindsTheWideDirections) {
+  const TwoWide normal(200);
+  const Stream stream(2, 0);
+  // 1,000: more than are kept
+  for (const std::size_t count : {100, 1000}) {
+    CovarianceLearner learner(MetricKind::lowrank, 200), diag(MetricKind::diag, 200);
+    for (std::size_t n = 0; n < count; ++n) {
+      learner.add(normal.draw(stream, n));
+      diag.add(normal.draw(stream, n));
+    }
+    const Metric metric = learner.metric();
+    ASSERT_EQ(metric.kind(), MetricKind::lowrank);
+    ASSERT_EQ(metric.directions().cols(), 2);
+    EXPECT_LT((metric.directions().transpose() * metric.directions() - Eigen::Matrix2d::Identity()).norm(),
+              1e-10);
+    for (Eigen::Index k = 0; k < 2; ++k)
+      EXPECT_GT(std::abs(metric.directions().col(k).dot(normal.directions.col(k))), 0.9);
+    const double before = widest(normal.covariance(), diag.metric()),
+                 now = widest(normal.covariance(), metric);
+    EXPECT_GT(before, 30);
+    EXPECT_LT(now, 5);
+  }
+}
+
+TEST(CovarianceLearner, LowRankFindsNothingWhereThereIsNothing) {
+  const Stream stream(2, 0);
+  CovarianceLearner learner(MetricKind::lowrank, 200);
+  std::vector<double> x(200);
+  for (std::uint64_t n = 0; n < 100; ++n) {
+    stream.normals(n, Purpose::noise, x);
+    learner.add(x);
+  }
+  EXPECT_EQ(learner.metric().kind(), MetricKind::diag);
+}
+
 TEST(CovarianceLearner, ClearForgets) {
-  for (const auto kind : {MetricKind::diag, MetricKind::dense}) {
+  for (const auto kind : {MetricKind::diag, MetricKind::dense, MetricKind::lowrank}) {
     const auto x = places(20, 3);
     CovarianceLearner used(kind, 3), fresh(kind, 3);
     for (std::size_t i = 0; i < 10; ++i) used.add(x[i]);
@@ -174,12 +347,13 @@ TEST(CovarianceLearner, ClearForgets) {
     }
     EXPECT_EQ(used.metric().scale(), fresh.metric().scale());
     EXPECT_EQ(used.metric().lower(), fresh.metric().lower());
+    EXPECT_EQ(used.metric().gains(), fresh.metric().gains());
   }
 }
 
 TEST(CovarianceLearner, KnowsNothingFromOnePlace) {
   const std::vector<double> x{1, 2};
-  for (const auto kind : {MetricKind::none, MetricKind::diag, MetricKind::dense}) {
+  for (const auto kind : {MetricKind::none, MetricKind::diag, MetricKind::dense, MetricKind::lowrank}) {
     CovarianceLearner learner(kind, 2);
     EXPECT_EQ(learner.metric().kind(), MetricKind::none);
     learner.add(x);
@@ -187,51 +361,7 @@ TEST(CovarianceLearner, KnowsNothingFromOnePlace) {
   }
 }
 
-// --- the metric itself
-
-// Not inlined: GCC 12 warns of Eigen's packets once it sees that a vector is shorter than one.
-[[gnu::noinline]] std::vector<double> pushed_by(const Metric& metric, std::span<const double> x) {
-  std::vector<double> out(x.size());
-  metric.push(x, out);
-  return out;
-}
-[[gnu::noinline]] std::vector<double> pulled_by(const Metric& metric, std::span<const double> x) {
-  std::vector<double> out(x.size());
-  metric.pull(x, out);
-  return out;
-}
-
-TEST(Metric, PullIsTheTransposeOfPush) {
-  Eigen::MatrixXd lower(3, 3);
-  lower << 2, 99, 99, -1, 3, 99, 0.5, 4, 0.25;  // what is above the diagonal must not matter
-  const std::vector<Metric> metrics{Metric{}, Metric::diagonal({0.5, 2, 10}), Metric::dense(lower)};
-  const std::vector<double> x{1, -2, 3}, y{0.3, 0.7, -1.1};
-  const std::vector<std::vector<double>> pushed{{1, -2, 3}, {0.5, -4, 30}, {2, -7, -6.75}};
-  for (std::size_t m = 0; m < metrics.size(); ++m) {
-    const auto lx = pushed_by(metrics[m], x), lty = pulled_by(metrics[m], y);
-    EXPECT_EQ(lx, pushed[m]);
-    double left = 0, right = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      left += lx[i] * y[i];
-      right += x[i] * lty[i];
-    }
-    EXPECT_NEAR(left, right, 1e-12) << to_string(metrics[m].kind());
-  }
-}
-
-TEST(Metric, KnowsItsKindsByName) {
-  for (const auto kind : {MetricKind::none, MetricKind::diag, MetricKind::dense})
-    EXPECT_EQ(metric_from_string(to_string(kind)), kind);
-  try {
-    metric_from_string("dens");
-    FAIL();
-  } catch (const UsageError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("'dens'"));
-    EXPECT_THAT(e.what(), HasSubstr("Did you mean dense?"));
-  }
-}
-
-TEST(Metric, DenseIsRefusedWhereItCannotFit) {
+TEST(CheckDenseMetric, RefusesWhatCannotFit) {
   EXPECT_NO_THROW(check_dense_metric(100, 4));
   try {
     check_dense_metric(10'000'000, 4);
@@ -279,15 +409,15 @@ Outcome warm_up(AnyTarget target, WarmUpSettings settings, std::size_t sweeps, s
   State state;
   state.position.resize(dimension, start);
   state.value = target.value(state.position);
-  WarmUp warmup(settings, dimension);
+  WarmUp warmup(settings, target);
   warmup.search_step_size(state, target, stream, workspace);
   std::uint64_t number = 0;
   while (number < settings.steps) warmup.step(state, target, stream, ++number, workspace);
   Outcome outcome{warmup.freeze(), state, 0};
   const std::size_t more = 4000;
   for (std::size_t i = 0; i < more; ++i)
-    outcome.acceptance += step(outcome.frozen.kernel, state, target, outcome.frozen.metric,
-                               StepRandom(stream, ++number), workspace)
+    outcome.acceptance += step(outcome.frozen.kernel, state, target, outcome.frozen.metric, stream, ++number,
+                               outcome.frozen.directions, workspace)
                               .acceptance /
                           static_cast<double>(more);
   return outcome;
@@ -304,6 +434,7 @@ TEST(WarmUp, ReachesTheWantedAcceptanceForEverySampler) {
   const AnyTarget standard = target(10, Normal{std::vector<double>(10, 1.0)});
   constexpr int chains = 8;
   for (const auto& info : samplers()) {
+    if (!info.tuned) continue;
     double own = 0, half = 0;
     for (std::uint64_t seed = 1; seed <= chains; ++seed) {
       own +=
@@ -315,6 +446,16 @@ TEST(WarmUp, ReachesTheWantedAcceptanceForEverySampler) {
     EXPECT_NEAR(own, info.target_acceptance, 0.1) << info.name;
     EXPECT_NEAR(half, 0.5, 0.05) << info.name;
   }
+}
+
+/// Along the line of a normal newton-line accepts all but some of its plain moves.
+TEST(WarmUp, LeavesNewtonLineAsItIs) {
+  const Outcome outcome =
+      warm_up(target(10, Normal{std::vector<double>(10, 3.0)}), with("newton-line", MetricKind::dense), 300);
+  EXPECT_EQ(outcome.frozen.settings.step_size, 1);
+  EXPECT_EQ(std::get<NewtonLine>(outcome.frozen.kernel).relaxation, 1);
+  EXPECT_TRUE(std::holds_alternative<FrameDirections>(outcome.frozen.directions));
+  EXPECT_GT(outcome.acceptance, 1 - NewtonLine::plain_share);
 }
 
 TEST(WarmUp, FindsStepSizesOfAnyMagnitude) {
@@ -361,6 +502,50 @@ TEST(WarmUp, DenseRecoversCorrelation) {
   }
 }
 
+/// Exactly, and whether the model offers a gradient or slopes alone.
+TEST(WarmUp, DenseIsTheCovarianceOfANormal) {
+  const Normal normal{{1, 5, 0.2}, 0.95};
+  struct SlopesOnly {
+    CallableTarget<Normal> target;
+    std::size_t dimension() const { return target.dimension(); }
+    Jet jet(VectorView theta, VectorView v, Order order) { return target.jet(theta, v, order); }
+  };
+  const auto whole = target(3, normal);
+  ASSERT_FALSE(AnyTarget(SlopesOnly{whole}).has_gradient());
+  for (const AnyTarget& t : {AnyTarget(whole), AnyTarget(SlopesOnly{whole})})
+    for (const char* sampler : {"newton-line", "rwm", "mala"}) {
+      if (find_sampler(sampler).needs_gradient && !t.has_gradient()) continue;
+      const Outcome outcome = warm_up(t, with(sampler, MetricKind::dense), 200);
+      ASSERT_EQ(outcome.frozen.metric.kind(), MetricKind::dense);
+      const Eigen::MatrixXd& lower = outcome.frozen.metric.lower();
+      const Eigen::MatrixXd covariance = lower * lower.transpose();
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j <= i; ++j) {
+          const double scale =
+              normal.sd[static_cast<std::size_t>(i)] * normal.sd[static_cast<std::size_t>(j)];
+          EXPECT_NEAR(covariance(i, j) / scale, std::pow(0.95, i - j), 1e-6) << sampler;
+        }
+    }
+}
+
+TEST(WarmUp, LowRankFindsAWideDirection) {
+  constexpr std::size_t dimension = 120;
+  // variance 1 but for the direction of all ones: 1 + 100
+  const AnyTarget t = target(dimension, [](const auto& x) {
+    auto sum = x[0] * x[0], total = x[0] + 0.0;
+    for (std::size_t i = 1; i < dimension; ++i) {
+      sum += x[i] * x[i];
+      total += x[i];
+    }
+    return -0.5 * (sum - total * total * (100.0 / 101 / dimension));
+  });
+  const Outcome outcome = warm_up(t, with("newton-line", MetricKind::lowrank), 300);
+  const Metric& metric = outcome.frozen.metric;
+  ASSERT_EQ(metric.kind(), MetricKind::lowrank);
+  const Eigen::VectorXd ones = Eigen::VectorXd::Constant(dimension, 1 / std::sqrt(double{dimension}));
+  EXPECT_GT(std::abs(metric.directions().col(0).dot(ones)), 0.9);
+}
+
 TEST(WarmUp, StepSizeAlone) {
   const Outcome outcome = warm_up(target(2, Normal{{1, 30}}), with("rwm", MetricKind::none), 500);
   EXPECT_EQ(outcome.frozen.metric.kind(), MetricKind::none);
@@ -392,8 +577,9 @@ TEST(WarmUp, WithBothSwitchedOffIsThePlainKernel) {
   state.position.resize(3, 0.5);
   state.value = t.value(state.position);
   const Kernel kernel = make_kernel(settings.kernel);
+  Directions directions = FrameDirections(3);
   for (std::uint64_t number = 1; number <= 150; ++number)
-    step(kernel, state, t, Metric{}, StepRandom(stream, number), workspace);
+    step(kernel, state, t, Metric{}, stream, number, directions, workspace);
   EXPECT_EQ(std::memcmp(outcome.state.position.data(), state.position.data(), 3 * sizeof(double)), 0);
   EXPECT_EQ(outcome.frozen.settings.step_size, 0.9);
   EXPECT_EQ(outcome.frozen.metric.kind(), MetricKind::none);
@@ -405,7 +591,7 @@ TEST(WarmUp, TheSearchLeavesTheStateAlone) {
   state.position = {1, 2, 3};
   state.value = t.value(state.position);
   Workspace workspace(3);
-  WarmUp warmup(with("mala", MetricKind::none), 3);
+  WarmUp warmup(with("mala", MetricKind::none), t);
   const State before = state;
   warmup.search_step_size(state, t, Stream(1, 0), workspace);
   EXPECT_EQ(state.position, before.position);
@@ -427,7 +613,7 @@ TEST(WarmUp, WhatIsFrozenStaysWhileTheWarmUpGoesOn) {
   state.value = t.value(state.position);
   Workspace workspace(2);
   const Stream stream(1, 0);
-  WarmUp warmup(with("rwm", MetricKind::none), 2);
+  WarmUp warmup(with("rwm", MetricKind::none), t);
   for (std::uint64_t n = 1; n <= 20; ++n) warmup.step(state, t, stream, n, workspace);
   const FrozenKernel frozen = warmup.freeze();
   const double kept = frozen.settings.step_size;
