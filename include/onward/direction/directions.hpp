@@ -48,7 +48,7 @@ class OrthogonalPairs {
 class FrameDirections {
  public:
   static constexpr DirectionLaw law = DirectionLaw::any;
-  static constexpr std::size_t haar_limit = 32;
+  static constexpr std::size_t haar_limit = 16;
   explicit FrameDirections(std::size_t dimension);
   void fill(const Stream& stream, std::uint64_t step, std::span<double> v);
 
