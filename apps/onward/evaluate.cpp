@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "glm_options.hpp"
 #include "model_options.hpp"
 #include "notes.hpp"
 #include "number_options.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 struct Settings {
   ModelWords model;
+  GlmWords glm;
   std::string at = "random", direction = "random";
   std::size_t order = 2;
   bool gradient = false, json = false;
@@ -59,7 +61,9 @@ int evaluate(const Settings& s) {
   if (s.order > 2)
     throw UsageError(
         fmt::format("--order {} is not known: it is 0 (value), 1 (slope) or 2 (curvature)", s.order));
-  AnyTarget target = make_model(s.model).target.tempered(s.temperature);
+  const AnyTarget model =
+      s.model.name == "glm" ? AnyTarget(make_regression(s.glm)) : make_model(s.model).target;
+  AnyTarget target = model.tempered(s.temperature);
   const std::size_t dimension = target.dimension();
   const auto at = place(s, dimension);
   const auto v = direction(s, dimension);
@@ -99,6 +103,7 @@ void add_evaluate(CLI::App& app, Action& action) {
   auto* command =
       app.add_subcommand("evaluate", "value, slope and curvature of a model at a place along a direction");
   add_model_options(*command, s->model);
+  const auto glm_options = add_glm_options(*command, s->glm);
   command
       ->add_option(
           "--at", s->at,
@@ -113,7 +118,10 @@ void add_evaluate(CLI::App& app, Action& action) {
   add_number(*command, "--temperature", s->temperature, "of density^(1/T)");
   add_count(*command, "--seed", s->seed, 0, "for random places and directions");
   command->add_flag("--json", s->json, "one JSON object on stdout");
-  command->callback([s, &action] { action = [s] { return evaluate(*s); }; });
+  command->callback([s, glm_options, &action] {
+    if (s->model.name != "glm") refuse_glm_options(glm_options, s->model.name);
+    action = [s] { return evaluate(*s); };
+  });
 }
 
 }  // namespace onward::app

@@ -7,17 +7,21 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "glm_options.hpp"
 #include "model_options.hpp"
 #include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/diagnostics/summary.hpp"
 #include "onward/error.hpp"
+#include "onward/glm/mode.hpp"
+#include "onward/glm/run.hpp"
 #include "onward/io/csv_listener.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/plot/run_picture.hpp"
@@ -33,6 +37,8 @@ namespace fs = std::filesystem;
 
 struct Settings {
   ModelWords model;
+  GlmWords glm;
+  std::function<void()> check_glm;  ///< refuses options that do not go together
   RunSettings run;
   std::string bias_correction = "none", tangent = "kept", init = "random";
   std::optional<std::string> metric, out, tune;
@@ -40,6 +46,8 @@ struct Settings {
   std::string format = "csv";
   bool force = false, json = false, quiet = false, all_parameters = false;
 };
+
+bool is_glm(const Settings& s) { return s.model.name == "glm"; }
 
 std::atomic<bool> stop_asked{false};
 
@@ -67,7 +75,7 @@ std::optional<RunFolder> make_folder(const Settings& s) {
 
 nlohmann::ordered_json run_json(const Settings& s, const RunSettings& resolved, std::size_t dimension,
                                 const char* status) {
-  nlohmann::ordered_json model{{"name", s.model.name}};
+  nlohmann::ordered_json model = is_glm(s) ? glm_json(s.glm) : nlohmann::ordered_json{{"name", s.model.name}};
   if (s.model.options.dimension) model["dim"] = *s.model.options.dimension;
   if (s.model.options.condition) model["condition"] = *s.model.options.condition;
   return {{"onward", version},
@@ -214,25 +222,77 @@ std::optional<Tuning> tune(Settings& s, const AnyTarget& target) {
   return found;
 }
 
+/// What is to be sampled, and how. A regression that the axis sampler takes is not held as a target besides:
+/// its data would then be in memory twice.
+struct Plan {
+  std::optional<AnyTarget> target;
+  std::optional<glm::Posterior> by_axes;
+  std::size_t dimension = 0;
+  std::vector<std::string> names;
+};
+
+Plan make_plan(Settings& s) {
+  Plan plan;
+  s.check_glm();
+  if (is_glm(s) && s.run.sampler == "auto") {
+    plan.by_axes = make_regression(s.glm);
+    plan.dimension = plan.by_axes->dimension();
+    plan.names = plan.by_axes->names();
+    return plan;
+  }
+  if (is_glm(s)) {
+    // Chains share the threads; a lone chain has them for its rows.
+    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    const std::size_t threads = s.run.chains > 1 ? 1 : s.run.threads > 0 ? s.run.threads : cores;
+    auto posterior = make_regression(s.glm, std::make_shared<ThreadPool>(threads));
+    const auto warnings = glm::data_warnings(posterior, posterior.pool());
+    if (!s.quiet)
+      for (const auto& warning : warnings) say("note: {}\n", warning);
+    plan.target.emplace(std::move(posterior));
+  } else {
+    plan.target.emplace(make_model(s.model).target);
+  }
+  plan.dimension = plan.target->dimension();
+  plan.names = plan.target->names();
+  return plan;
+}
+
+/// Runs the chains.
+Run carry_out(const Settings& s, Plan& plan, const RunSettings& resolved, const Hooks& hooks) {
+  if (!plan.by_axes) return sample(*plan.target, resolved, hooks);
+  auto result = glm::sample_axes(std::move(*plan.by_axes), resolved, hooks, [&](const auto& warnings) {
+    if (s.quiet) return;
+    for (const auto& warning : warnings) say("note: {}\n", warning);
+  });
+  // Ten times the rounding that a few hundred moves leave in a predictor of ordinary size.
+  constexpr double worth_a_word = 1e-2;
+  if (!s.quiet && result.largest_drift > worth_a_word)
+    say("note: cached predictors were off by up to {:.2g} when they were computed afresh; standardise X\n",
+        result.largest_drift);
+  return std::move(result.run);
+}
+
 int sample_model(Settings& s) {
   if (s.format != "csv") throw UsageError(fmt::format("--format {} is not known: it is csv", s.format));
   s.run.bias_correction = bias_correction_from_string(s.bias_correction);
   s.run.tangent = tangent_from_string(s.tangent);
   if (s.metric) s.run.metric = metric_from_string(*s.metric);
   check_memory(s.run, s.model.options.dimension.value_or(1));
-  const models::Model model = make_model(s.model);
-  const std::size_t dimension = model.target.dimension();
+  Plan plan = make_plan(s);
+  const std::size_t dimension = plan.dimension;
   s.run.start = parse_start("--init", s.init, s.model, dimension);
-  const auto names = model.target.names();
+  const auto& names = plan.names;
   check_memory(s.run, names.size());
   stop_when_told();
-  const auto choice = choose(s, model.target);
-  const auto tuning = stop_asked ? std::nullopt : tune(s, model.target);
+  const auto choice = plan.target ? choose(s, *plan.target) : std::nullopt;
+  const auto tuning = stop_asked || !plan.target ? std::nullopt : tune(s, *plan.target);
   if (stop_asked) {
     say("interrupted while the sampler or its step size was being chosen, without draws\n");
     return interrupted;
   }
-  const RunSettings resolved = resolve(choice ? with_choice(s.run, *choice) : s.run, dimension);
+  const RunSettings resolved = plan.by_axes
+                                   ? glm::resolve_axes(s.run, *plan.by_axes)
+                                   : resolve(choice ? with_choice(s.run, *choice) : s.run, dimension);
 
   if (!s.quiet && resolved.bias_correction != BiasCorrection::none &&
       (resolved.sampler == "rwm" || resolved.sampler == "mala" || resolved.sampler == "pc-line-fmala"))
@@ -256,7 +316,7 @@ int sample_model(Settings& s) {
     hooks.listener = files ? &*files : nullptr;
     hooks.progress = [&](const Progress& progress) { bar.show(progress); };
     hooks.stop = &stop_asked;
-    finished = sample(model.target, resolved, hooks);
+    finished = carry_out(s, plan, resolved, hooks);
     finished->choice = choice;
   } catch (const Error&) {
     try {
@@ -309,6 +369,7 @@ void add_sample(CLI::App& app, Action& action) {
   auto& run = s->run;
   auto* command = app.add_subcommand("sample", "sample a model");
   add_model_options(*command, s->model);
+  const auto glm_options = add_glm_options(*command, s->glm);
   command
       ->add_option("--sampler", run.sampler,
                    "auto: short pilots choose; or a name of those that `onward samplers` lists")
@@ -365,6 +426,22 @@ void add_sample(CLI::App& app, Action& action) {
   command->add_flag("--all-parameters", s->all_parameters, "report every parameter, however many there are");
   command->add_flag("--json", s->json, "one JSON object on stdout instead of the table");
   command->add_flag("--quiet", s->quiet, "no progress, notes or warnings");
+  s->check_glm = [s = s.get(), command, glm_options] {
+    if (!is_glm(*s)) return refuse_glm_options(glm_options, s->model.name);
+    for (const char* option : {"--dim", "--condition"})
+      if (command->count(option) > 0)
+        throw UsageError(fmt::format("{} is not an option of glm: X gives the size", option));
+    if (s->run.sampler != "auto") return;
+    if (command->count("--relaxation") == 0) s->run.relaxation = glm::AxisSettings{}.relaxation;
+    for (const char* option :
+         {"--step-size", "--tune", "--target-acceptance", "--bias-correction", "--curvature-floor",
+          "--as-published", "--directions", "--tangent", "--inner", "--init", "--metric", "--temperature"})
+      if (command->count(option) > 0)
+        throw UsageError(fmt::format(
+            "{} is not an option of glm's own sampler, which goes along whitened axes from near the mode: "
+            "leave it out, or name another by --sampler",
+            option));
+  };
   command->callback([s, &action] { action = [s] { return sample_model(*s); }; });
 }
 

@@ -106,7 +106,7 @@ class AxisChain {
   std::span<const double> parameters();
   const Vector& coefficients(std::size_t k) const { return beta_[k]; }
   const float* predictor() const { return eta_.data(); }
-  AxisReport report;
+  AxisCounts report;
 
  private:
   const AxisSampler::Shared& s_;
@@ -404,7 +404,7 @@ void AxisSampler::Shared::use(const Whitening& w, std::span<const double> at, Th
   prepare_priors();
 }
 
-AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings)
+AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings, const std::atomic<bool>* stop)
     : shared_(new Shared{std::move(posterior), settings, {}, {}, {}, 0, {}, {}, {}, {}, true, {}, {}, 0}) {
   const auto begin = Clock::now();
   Shared& s = *shared_;
@@ -412,8 +412,8 @@ AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings)
     throw UsageError(fmt::format("relaxation is {}: it must lie between 0 and 2", settings.relaxation));
   if (settings.refresh_every == 0)
     throw UsageError("refresh_every is 0: the predictor must be computed afresh now and then");
-  if (settings.chains == 0 || settings.threads == 0)
-    throw UsageError("there must be at least 1 chain and 1 thread");
+  if (settings.chains == 0 || settings.threads == 0 || settings.thin == 0)
+    throw UsageError("there must be at least 1 chain, 1 thread and 1 sweep from draw to draw");
   s.names = s.posterior.names();
   ThreadPool pool(settings.threads);
   if (s.classes() == 1) {
@@ -433,7 +433,7 @@ AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings)
     constexpr int first_sweeps = 8;
     AxisChain scout(s, no_chain, pool);
     scout.start(0);
-    for (int i = 0; i < first_sweeps; ++i) scout.sweep(true);
+    for (int i = 0; i < first_sweeps && !(stop && *stop); ++i) scout.sweep(true);
     for (std::size_t k = 0; k < s.classes(); ++k)
       std::copy(scout.coefficients(k).begin(), scout.coefficients(k).end(),
                 at.begin() + static_cast<std::ptrdiff_t>(k * s.width()));
@@ -451,40 +451,99 @@ std::size_t AxisSampler::memory() const {
   return shared_->columns->memory() + shared_->posterior.design().memory();
 }
 
-AxisReport AxisSampler::run(const AxisListener& listener) {
+AxisCounts& AxisCounts::operator+=(const AxisCounts& other) {
+  updates += other.updates;
+  accepted += other.accepted;
+  floored += other.floored;
+  nonfinite += other.nonfinite;
+  largest_drift = std::max(largest_drift, other.largest_drift);
+  warmup_seconds += other.warmup_seconds;
+  return *this;
+}
+
+namespace {
+
+/// A chain that goes on for a slice of time whenever its turn comes; the slices do not change what it does.
+class Turns {
+ public:
+  Turns(const AxisSettings& settings, const AxisHooks& hooks, std::size_t chain)
+      : settings_(settings), hooks_(hooks), chain_(chain) {}
+
+  bool ended() const { return draws_ == settings_.draws || stopped(); }
+  bool stopped() const { return hooks_.stop && *hooks_.stop; }
+
+  void go_on(AxisChain& chain) {
+    begin_ = Clock::now();
+    constexpr double slice = 0.05;  // seconds: not felt, and chains keep abreast
+    if (sweeps_ == 0) chain.start(settings_.start_spread);
+    while (!ended() && seconds_since(begin_) < slice) sweep(chain);
+    if (!warm_) chain.report.warmup_seconds += seconds_since(begin_);
+  }
+
+ private:
+  void sweep(AxisChain& chain) {
+    if (!warm_ && sweeps_ == settings_.warmup) {
+      warm_ = true;
+      chain.report.warmup_seconds += seconds_since(begin_);
+      at_last_draw_ = chain.report;
+      if (hooks_.warmed_up) hooks_.warmed_up(chain_);
+    }
+    const AxisCounts before = chain.report;
+    chain.sweep(!warm_);
+    ++sweeps_;
+    if (hooks_.progress) {
+      ++hooks_.progress->sweeps;
+      hooks_.progress->updates += chain.report.updates - before.updates;
+      hooks_.progress->accepted += chain.report.accepted - before.accepted;
+    }
+    if (!warm_ || (sweeps_ - settings_.warmup) % settings_.thin != 0) return;
+    const AxisCounts& now = chain.report;
+    const double acceptance = static_cast<double>(now.accepted - at_last_draw_.accepted) /
+                              static_cast<double>(now.updates - at_last_draw_.updates);
+    if (hooks_.drawn) hooks_.drawn({chain_, draws_, chain.log_density(), acceptance, chain.parameters()});
+    at_last_draw_ = now;
+    ++draws_;
+  }
+
+  const AxisSettings& settings_;
+  const AxisHooks& hooks_;
+  std::size_t chain_, sweeps_ = 0, draws_ = 0;
+  bool warm_ = false;
+  Clock::time_point begin_;  // of the slice
+  AxisCounts at_last_draw_;
+};
+
+}  // namespace
+
+AxisReport AxisSampler::run(const AxisHooks& hooks) {
   const Shared& s = *shared_;
   const AxisSettings& settings = s.settings;
   const auto begin = Clock::now();
-  std::vector<AxisReport> reports(settings.chains);
-  const auto run_chain = [&](std::size_t c, ThreadPool& pool) {
-    AxisChain chain(s, static_cast<std::uint32_t>(c), pool);
-    chain.start(settings.start_spread);
-    for (std::size_t i = 0; i < settings.warmup; ++i) chain.sweep(true);
-    for (std::size_t i = 0; i < settings.draws; ++i) {
-      chain.sweep(false);
-      listener({c, i, chain.log_density(), chain.parameters()});
-    }
-    reports[c] = chain.report;
+  // Chains share the threads, and the rows of each are walked by one; or all threads walk the rows of a
+  // chain.
+  const bool share_chains = settings.chains >= settings.threads;
+  ThreadPool pool(settings.threads), alone(1);
+  std::vector<AxisChain> chains;
+  std::vector<Turns> turns;
+  for (std::size_t c = 0; c < settings.chains; ++c) {
+    chains.emplace_back(s, static_cast<std::uint32_t>(c), share_chains ? alone : pool);
+    turns.emplace_back(settings, hooks, c);
+  }
+  const auto go_on = [&](std::size_t c) {
+    if (!turns[c].ended()) turns[c].go_on(chains[c]);
   };
-  ThreadPool pool(settings.threads);
-  if (settings.chains >= settings.threads) {
-    // Chains share the threads; the rows of each are walked by one.
-    pool.for_each(settings.chains, [&](std::size_t c) {
-      ThreadPool alone(1);
-      run_chain(c, alone);
-    });
-  } else {
-    for (std::size_t c = 0; c < settings.chains; ++c) run_chain(c, pool);
+  while (!std::all_of(turns.begin(), turns.end(), [](const Turns& t) { return t.ended(); })) {
+    if (share_chains)
+      pool.for_each(settings.chains, go_on);
+    else
+      for (std::size_t c = 0; c < settings.chains; ++c) go_on(c);
   }
   AxisReport total;
   total.set_up_seconds = s.set_up_seconds;
   total.seconds = seconds_since(begin);
-  for (const AxisReport& r : reports) {
-    total.updates += r.updates;
-    total.accepted += r.accepted;
-    total.floored += r.floored;
-    total.nonfinite += r.nonfinite;
-    total.largest_drift = std::max(total.largest_drift, r.largest_drift);
+  for (const AxisChain& chain : chains) {
+    total += chain.report;
+    total.chains.push_back(chain.report);
   }
   return total;
 }

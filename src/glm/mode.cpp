@@ -248,6 +248,11 @@ std::vector<std::string> dependent_columns(const Design& x, const Eigen::MatrixX
   return found;
 }
 
+std::vector<std::string> data_warnings(const Posterior& posterior, ThreadPool& pool) {
+  if (posterior.observations().classes() == 1) return find_mode(posterior, pool).warnings;
+  return dependent_columns(posterior.design(), posterior.design().gram(nullptr, pool));
+}
+
 Mode find_mode(const Posterior& posterior, ThreadPool& pool) { return Newton(posterior, pool).run(); }
 
 }  // namespace onward::glm

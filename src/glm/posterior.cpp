@@ -61,6 +61,10 @@ Posterior::Posterior(std::shared_ptr<const Design> x, std::shared_ptr<const Obse
                                    options_.each.size(), x_->columns()));
     priors_ = options_.each;
   }
+  const std::size_t named = x_->columns() - (x_->has_intercept() ? 1 : 0);
+  if (!options_.column_names.empty() && options_.column_names.size() != named)
+    throw UsageError(
+        fmt::format("there are {} names for the {} columns of X", options_.column_names.size(), named));
   for (std::size_t j = 0; j < priors_.size(); ++j) check(priors_[j], fmt::format("column {}", j + 1));
   check(options_.scale, "the scale parameter");
   if (options_.known_scale && !(*options_.known_scale > 0))
@@ -72,7 +76,10 @@ std::vector<std::string> Posterior::names() const {
   for (std::size_t k = 0; k < y_->classes(); ++k)
     for (std::size_t j = 0; j < x_->columns(); ++j) {
       const bool ones = x_->has_intercept() && j == 0;
-      std::string name = ones ? "intercept" : fmt::format("beta.{}", j + (x_->has_intercept() ? 0 : 1));
+      const std::size_t column = j - (x_->has_intercept() ? 1 : 0);
+      std::string name = ones                            ? "intercept"
+                         : options_.column_names.empty() ? fmt::format("beta.{}", column + 1)
+                                                         : options_.column_names[column];
       if (y_->classes() > 1) name += fmt::format(".{}", k + 1);
       names.push_back(std::move(name));
     }

@@ -8,6 +8,7 @@
 // the direction in which all classes move together: the likelihood is flat there, so under normal priors it
 // is drawn anew exactly.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,7 +25,8 @@ namespace onward::glm {
 struct AxisSettings {
   std::size_t chains = 4;
   std::size_t warmup = 100;  ///< sweeps not kept
-  std::size_t draws = 1000;  ///< sweeps kept, a chain
+  std::size_t draws = 1000;  ///< kept, a chain
+  std::size_t thin = 1;      ///< sweeps from one kept draw to the next
   std::uint64_t seed = 1;
   std::size_t threads = 1;
   double relaxation = 1.3;  ///< c, between 0 and 2; above 1 successive draws are over-relaxed
@@ -39,25 +41,46 @@ struct AxisSettings {
 struct AxisDraw {
   std::size_t chain, number;           ///< counted from 0
   double log_density;                  ///< with the priors up to their constants
+  double acceptance;                   ///< share of the updates since the last draw that were accepted
   std::span<const double> parameters;  ///< coefficients, then sigma or phi
 };
 /// Called from the chain's thread: different chains may call at the same time.
 using AxisListener = std::function<void(const AxisDraw&)>;
 
-struct AxisReport {
-  double set_up_seconds = 0, seconds = 0;
+/// How far the chains are, all together.
+struct AxisProgress {
+  std::atomic<std::uint64_t> sweeps{0}, updates{0}, accepted{0};
+};
+
+/// Who wants to know of a run while it goes on; each may be empty.
+struct AxisHooks {
+  AxisListener drawn = {};
+  std::function<void(std::size_t chain)> warmed_up = {};
+  const std::atomic<bool>* stop = nullptr;  ///< once true, chains end after the sweep they are in
+  AxisProgress* progress = nullptr;
+};
+
+/// What was done, by one chain or by all.
+struct AxisCounts {
   std::uint64_t updates = 0, accepted = 0, floored = 0, nonfinite = 0;
-  double largest_drift = 0;  ///< of the cached predictor, found when it was computed afresh
+  double largest_drift = 0;   ///< of the cached predictor, found when it was computed afresh
+  double warmup_seconds = 0;  ///< of the chains' threads
   double acceptance() const {
     return updates > 0 ? static_cast<double>(accepted) / static_cast<double>(updates) : 0;
   }
+  AxisCounts& operator+=(const AxisCounts& other);
+};
+
+struct AxisReport : AxisCounts {
+  double set_up_seconds = 0, seconds = 0;
+  std::vector<AxisCounts> chains;
 };
 
 class AxisSampler {
  public:
   /// Finds the mode and whitens. A design of floats that nobody else holds gives its memory to the whitened
-  /// columns.
-  AxisSampler(Posterior posterior, const AxisSettings& settings);
+  /// columns. If `stop` becomes true on the way, what follows is good for nothing but a run that is stopped.
+  AxisSampler(Posterior posterior, const AxisSettings& settings, const std::atomic<bool>* stop = nullptr);
   ~AxisSampler();
   AxisSampler(AxisSampler&&) noexcept;
 
@@ -66,7 +89,8 @@ class AxisSampler {
   /// Bytes that all chains share.
   std::size_t memory() const;
 
-  AxisReport run(const AxisListener& listener);
+  AxisReport run(const AxisHooks& hooks);
+  AxisReport run(const AxisListener& listener) { return run(AxisHooks{.drawn = listener}); }
 
  private:
   friend class AxisChain;

@@ -27,4 +27,7 @@ Mode find_mode(const Posterior& posterior, ThreadPool& pool);
 /// `gram` is X^T X.
 std::vector<std::string> dependent_columns(const Design& x, const Eigen::MatrixXd& gram);
 
+/// The sentences that find_mode and dependent_columns have for these data; throws as find_mode.
+std::vector<std::string> data_warnings(const Posterior& posterior, ThreadPool& pool);
+
 }  // namespace onward::glm

@@ -24,6 +24,8 @@ struct PosteriorOptions {
   std::vector<Prior> each = {};               ///< one for each column, in place of the two above
   Prior scale = Prior::student_t(3, 0, 2.5);  ///< of sigma or phi, cut at 0
   std::optional<double> known_scale = {};     ///< sigma or phi, if it is not to be sampled
+  /// What the columns of X are called, the intercept left out; without them beta.1, beta.2, ...
+  std::vector<std::string> column_names = {};
 };
 
 /// How the cached predictor fared: it is moved along lines and computed afresh now and then.

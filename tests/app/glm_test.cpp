@@ -1,0 +1,269 @@
+// Regressions on plain arrays: `onward sample glm` and `onward evaluate glm`.
+
+#include <cmath>
+#include <cstring>
+
+#include "onward/io/npy.hpp"
+#include "onward/random/stream.hpp"
+#include "program.hpp"
+
+namespace onward::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::size_t rows = 200;
+
+class Glm : public Program {
+ protected:
+  template <class T>
+  void save(const std::string& name, const std::vector<T>& values, std::vector<std::size_t> shape = {},
+            bool fortran_order = false) const {
+    NpyArray array;
+    array.shape = shape.empty() ? std::vector{values.size()} : std::move(shape);
+    array.dtype = detail::npy_dtype<T>();
+    array.fortran_order = fortran_order;
+    array.data.resize(values.size() * sizeof(T));
+    std::memcpy(array.data.data(), values.data(), array.data.size());
+    write_npy(path(name), array);
+  }
+
+  /// Two predictors with coefficients 1 and -1/2, intercept 1/2; outcomes of several families.
+  void SetUp() override {
+    Program::SetUp();
+    const Stream stream(3, 0);
+    x.resize(2 * rows);
+    stream.normals(0, Purpose::noise, x);
+    std::vector<double> noise(rows), uniforms(rows), yes(rows), measured(rows), counts(rows), classes(rows);
+    stream.normals(1, Purpose::noise, noise);
+    stream.uniforms(2, Purpose::noise, uniforms);
+    for (std::size_t i = 0; i < rows; ++i) {
+      const double eta = 0.5 + x[2 * i] - 0.5 * x[2 * i + 1];
+      yes[i] = uniforms[i] < 1 / (1 + std::exp(-eta)) ? 1 : 0;
+      measured[i] = eta + 0.7 * noise[i];
+      counts[i] = std::floor(std::exp(0.5 * eta) + uniforms[i]);
+      classes[i] = std::floor(3 * uniforms[i]);
+    }
+    save("x.npy", x, {rows, 2});
+    save("yes.npy", yes);
+    save("measured.npy", measured);
+    save("counts.npy", counts);
+    save("classes.npy", classes);
+    save("ones.npy", std::vector<double>(rows, 1.0));
+  }
+
+  json sampled(const std::string& words) const {
+    const Outcome outcome = onward("sample glm --x x.npy --seed 1 --out none --quiet --json " + words);
+    EXPECT_EQ(outcome.code, 0) << words << ": " << outcome.err;
+    return outcome.code == 0 ? json::parse(outcome.out) : json();
+  }
+
+  std::vector<double> x;
+};
+
+/// Means of two runs of the same posterior differ by chance: their standard errors are known. 5.5 of them:
+/// one false alarm in about 3e7 comparisons.
+void expect_same_means(const json& a, const json& b) {
+  ASSERT_EQ(a.at("parameters").size(), b.at("parameters").size());
+  for (std::size_t i = 0; i < a.at("parameters").size(); ++i) {
+    const json &p = a["parameters"][i], &q = b["parameters"][i];
+    EXPECT_EQ(p["name"], q["name"]);
+    const double error = std::hypot(p["mcse_mean"].get<double>(), q["mcse_mean"].get<double>());
+    EXPECT_NEAR(p["mean"].get<double>(), q["mean"].get<double>(), 5.5 * error) << p["name"];
+  }
+}
+
+TEST_F(Glm, AxesAndPlainKernelsAgreeForEveryFamily) {
+  for (const std::string words :
+       {"--y yes.npy --family bernoulli", "--y yes.npy --family bernoulli --link probit",
+        "--y yes.npy --family cloglog", "--y measured.npy --family gaussian",
+        "--y counts.npy --family poisson --offset ones.npy",
+        "--y counts.npy --family negative-binomial --phi 3",
+        "--y yes.npy --family binomial --trials ones.npy --weights ones.npy",
+        "--y measured.npy --family gaussian --sigma 0.5 --no-intercept --prior student-t:3:1",
+        "--y classes.npy --family categorical"}) {
+    SCOPED_TRACE(words);
+    expect_same_means(sampled(words), sampled(words + " --sampler newton-line --warmup 2000"));
+  }
+}
+
+TEST_F(Glm, ResultsHaveTheShapeOfAnyRun) {
+  const Outcome outcome = onward(
+      "sample glm --x x.npy --y yes.npy --family bernoulli --chains 3 --draws 40 --seed 2 --out run --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result.at("model"), "glm");
+  EXPECT_EQ(result.at("sampler"), "newton-line");
+  EXPECT_EQ(result.at("settings").at("directions"), "axes");
+  EXPECT_EQ(result.at("dimension"), 3);
+  EXPECT_EQ(result.at("chains"), 3);
+  EXPECT_EQ(result.at("draws"), 40);
+  // Three chains of 100 + 40 sweeps of 3 updates.
+  EXPECT_EQ(result.at("jets"), 3 * 140 * 3);
+  EXPECT_EQ(result.at("parameters").at(0).at("name"), "intercept");
+  EXPECT_EQ(result.at("parameters").at(2).at("name"), "beta.2");
+  EXPECT_EQ(json_file("run/summary.json"), result);
+  const json run = json_file("run/run.json");
+  EXPECT_EQ(run.at("status"), "complete");
+  EXPECT_EQ(run.at("model").at("x"), "x.npy");
+  EXPECT_EQ(run.at("model").at("family"), "bernoulli");
+  const Outcome again = onward("summary run --json");
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(json::parse(again.out).at("parameters").at(1).at("mean"), result["parameters"][1]["mean"]);
+}
+
+TEST_F(Glm, ThreadsDoNotMatter) {
+  const std::string line =
+      "sample glm --x x.npy --y yes.npy --family bernoulli --seed 5 --quiet --draws 200 ";
+  ASSERT_EQ(onward(line + "--threads 1 --out one").code, 0);
+  ASSERT_EQ(onward(line + "--threads 3 --out three").code, 0);
+  for (int chain = 1; chain <= 4; ++chain) {
+    const std::string file = "/chain-" + std::to_string(chain) + ".csv";
+    EXPECT_EQ(get(path("one" + file)), get(path("three" + file)));
+  }
+}
+
+TEST_F(Glm, ThinningKeepsEveryKthSweep) {
+  const std::string line = "sample glm --x x.npy --y yes.npy --family bernoulli --seed 5 --quiet --chains 1 ";
+  ASSERT_EQ(onward(line + "--draws 20 --out all").code, 0);
+  ASSERT_EQ(onward(line + "--draws 10 --thin 6 --out some").code, 0);  // 6 steps: two sweeps of 3
+  const auto last_draw = [&](const std::string& run) {
+    std::string last;
+    std::istringstream lines(get(path(run + "/chain-1.csv")));
+    for (std::string one; std::getline(lines, one);)
+      if (!one.empty() && one[0] != '#') last = one;
+    return last.substr(0, last.find(','));
+  };
+  EXPECT_EQ(last_draw("all"), last_draw("some"));
+}
+
+TEST_F(Glm, ArraysOfOtherTypesAndOrdersAreTheSameData) {
+  std::vector<double> by_column(x.size());
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < 2; ++j) by_column[j * rows + i] = x[2 * i + j];
+  save("by_column.npy", by_column, {rows, 2}, true);
+  save("floats.npy", std::vector<float>(x.begin(), x.end()), {rows, 2});
+  const std::string words = " --y yes.npy --family bernoulli --draws 20";
+  const json expected = sampled(words);
+  for (const char* other : {"by_column.npy", "floats.npy"})
+    EXPECT_EQ(sampled(words + " --x " + other).at("parameters"), expected.at("parameters")) << other;
+
+  std::vector<std::uint8_t> bytes(2 * rows);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = x[i] > 0 ? 1 : 0;
+  save("bytes.npy", bytes, {rows, 2});
+  save("same.npy", std::vector<double>(bytes.begin(), bytes.end()), {rows, 2});
+  expect_same_means(sampled("--x bytes.npy --y yes.npy --family bernoulli"),
+                    sampled("--x same.npy --y yes.npy --family bernoulli --seed 2"));
+}
+
+TEST_F(Glm, NamesAreThoseOfTheFile) {
+  put("names", "age\nincome\n");
+  const json result = sampled("--y yes.npy --family bernoulli --draws 20 --names names");
+  EXPECT_EQ(result.at("parameters").at(1).at("name"), "age");
+  EXPECT_EQ(result.at("parameters").at(2).at("name"), "income");
+  put("few", "age\n");
+  wrong_usage("sample glm --x x.npy --y yes.npy --family bernoulli --names few", {"1 names", "2 columns"});
+  put("comma", "a,b\nc\n");
+  cannot("sample glm --x x.npy --y yes.npy --family bernoulli --names comma", {"line 1", "a,b"});
+}
+
+TEST_F(Glm, TimeLimitAndInterruptKeepWhatThereIs) {
+  const std::string line = "sample glm --x x.npy --y yes.npy --family bernoulli --draws 100000000 --seed 1 ";
+  const Outcome limited = onward(line + "--max-seconds 0.2 --out limited");
+  EXPECT_EQ(limited.code, 0) << limited.err;
+  EXPECT_THAT(limited.err, HasSubstr("--max-seconds 0.2"));
+  EXPECT_EQ(json_file("limited/run.json").at("status"), "stopped at the time limit");
+
+  Started started(split(line + "--out run"), {.folder = path("")});
+  wait_until([&] {
+    return std::filesystem::exists(path("run/chain-4.csv")) &&
+           get(path("run/chain-4.csv")).find("\n-") != std::string::npos;
+  });
+  started.send(SIGINT);
+  const Outcome outcome = started.wait();
+  EXPECT_EQ(outcome.code, 130) << outcome.err;
+  EXPECT_EQ(json_file("run/run.json").at("status"), "interrupted");
+  EXPECT_EQ(onward("summary run").code, 0);
+}
+
+TEST_F(Glm, BadDataAreNamedByRow) {
+  std::vector<double> bad = x;
+  bad[2 * 6 + 1] = NAN;
+  save("bad_x.npy", bad, {rows, 2});
+  cannot("sample glm --x bad_x.npy --y yes.npy --family bernoulli", {"row 7", "column 2", "nan"});
+  std::vector<double> y(rows, 1.0);
+  y[4] = NAN;
+  save("bad_y.npy", y);
+  cannot("sample glm --x x.npy --y bad_y.npy --family bernoulli", {"row 5", "nan"});
+  y[4] = 2;
+  save("bad_y.npy", y);
+  cannot("sample glm --x x.npy --y bad_y.npy --family bernoulli", {"row 5", "is 2", "0 or 1"});
+  cannot("sample glm --x x.npy --y bad_y.npy --family binomial --trials ones.npy",
+         {"row 5", "is 2", "trials"});
+  y[4] = -1;
+  save("bad_y.npy", y);
+  cannot("sample glm --x x.npy --y bad_y.npy --family poisson", {"row 5", "is -1"});
+  y.pop_back();
+  save("short.npy", y);
+  cannot("sample glm --x x.npy --y short.npy --family gaussian", {"200", "199"});
+  cannot("sample glm --x x.npy --y yes.npy --family bernoulli --offset short.npy", {"offset", "200", "199"});
+  cannot("sample glm --x x.npy --y x.npy --family gaussian", {"200 x 2", "one a row"});
+  cannot("sample glm --x none.npy --y yes.npy --family bernoulli", {"none.npy"});
+}
+
+TEST_F(Glm, WhatTheDataLeaveOpenIsSaid) {
+  std::vector<double> collinear, constant, apart(rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    collinear.insert(collinear.end(), {x[2 * i], x[2 * i + 1], x[2 * i] - x[2 * i + 1]});
+    constant.insert(constant.end(), {x[2 * i], 3.0});
+    apart[i] = x[2 * i] > 0 ? 1 : 0;
+  }
+  save("collinear.npy", collinear, {rows, 3});
+  save("constant.npy", constant, {rows, 2});
+  save("apart.npy", apart);
+  const std::string line = "sample glm --family bernoulli --draws 10 --seed 1 --out none ";
+  for (const std::string sampler : {"auto", "newton-line"}) {
+    const std::string with = line + "--sampler " + sampler;
+    EXPECT_THAT(onward(with + " --x collinear.npy --y yes.npy").err, HasSubstr("collinear"));
+    EXPECT_THAT(onward(with + " --x constant.npy --y yes.npy").err, HasSubstr("column 2 is constant"));
+    EXPECT_THAT(onward(with + " --x x.npy --y apart.npy --prior normal:1000").err, HasSubstr("separable"));
+    EXPECT_THAT(onward(with + " --x x.npy --y yes.npy").err, Not(HasSubstr("note:")));
+  }
+  const Outcome flat = onward(line + "--x x.npy --y apart.npy --prior flat --prior-intercept flat");
+  EXPECT_EQ(flat.code, 1);
+  EXPECT_THAT(flat.err, AllOf(HasSubstr("separable"), HasSubstr("normal prior")));
+}
+
+TEST_F(Glm, WrongRequests) {
+  const std::string line = "sample glm --x x.npy --y yes.npy --family bernoulli ";
+  wrong_usage("sample glm --y yes.npy --family bernoulli", {"--x is missing"});
+  wrong_usage("sample glm --x x.npy --y yes.npy", {"--family is missing", "poisson"});
+  wrong_usage("sample glm --x x.npy --y yes.npy --family bernouli", {"bernoulli"});
+  wrong_usage(line + "--link log", {"--link log", "probit"});
+  wrong_usage(line + "--prior normal", {"--prior normal", "SCALE"});
+  wrong_usage(line + "--prior normal:-1", {"-1", "above 0"});
+  wrong_usage(line + "--sigma 1", {"--sigma", "gaussian"});
+  wrong_usage(line + "--trials ones.npy", {"binomial"});
+  wrong_usage(line + "--init zeros", {"--init", "--sampler"});
+  wrong_usage(line + "--dim 3", {"--dim"});
+  wrong_usage(line + "--relaxation 2", {"2", "between 0 and 2"});
+  wrong_usage("sample funnel --x x.npy", {"--x", "glm"});
+  wrong_usage("sample glm --x x.npy --y yes.npy --family binomial", {"trials"});
+}
+
+TEST_F(Glm, EvaluateGivesTheLogDensity) {
+  const Outcome outcome = onward(
+      "evaluate glm --x x.npy --y yes.npy --family bernoulli --at zeros --direction axis:1 --gradient "
+      "--json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  // At 0 every outcome has probability 1/2, and rows are summed in float.
+  EXPECT_NEAR(result.at("value").get<double>(), -std::log(2.0) * rows, 1e-4);
+  EXPECT_NEAR(result.at("slope").get<double>(), result.at("gradient").at(1).get<double>(), 1e-4);
+}
+
+}  // namespace
+}  // namespace onward::testing
