@@ -101,7 +101,21 @@ void Posterior::afresh(VectorView at, bool offset, Predictor& out) {
   out.at.assign(at.begin(), at.end());
   const std::size_t stride = padded_rows(y_->rows());
   out.values.resize(stride * y_->classes());
-  x_->multiply(at.first(coefficients()), y_->classes(), out.values.data(), *pool_);
+  // Classes that a direction leaves alone (a block, an axis) need no product.
+  const std::size_t width = x_->columns();
+  const auto moves = [&](std::size_t k) {
+    const auto part = at.subspan(k * width, width);
+    return std::any_of(part.begin(), part.end(), [](double v) { return v != 0; });
+  };
+  for (std::size_t k = 0, end = 0; k < y_->classes(); k = end) {
+    const bool moved = moves(k);
+    for (end = k + 1; end < y_->classes() && moves(end) == moved;) ++end;
+    float* values = out.values.data() + k * stride;
+    if (moved)
+      x_->multiply(at.subspan(k * width, (end - k) * width), end - k, values, *pool_);
+    else
+      std::fill(values, values + (end - k) * stride, 0.0f);
+  }
   if (offset && !y_->offset().empty())
     for (std::size_t k = 0; k < y_->classes(); ++k)
       for (std::size_t i = 0; i < stride; ++i) out.values[k * stride + i] += y_->offset()[i];
