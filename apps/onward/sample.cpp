@@ -284,8 +284,8 @@ int sample_model(Settings& s) {
   const auto& names = plan.names;
   check_memory(s.run, names.size());
   stop_when_told();
-  const auto choice = plan.target ? choose(s, *plan.target) : std::nullopt;
-  const auto tuning = stop_asked || !plan.target ? std::nullopt : tune(s, *plan.target);
+  const auto tuning = plan.target ? tune(s, *plan.target) : std::nullopt;
+  const auto choice = stop_asked || !plan.target ? std::nullopt : choose(s, *plan.target);
   if (stop_asked) {
     say("interrupted while the sampler or its step size was being chosen, without draws\n");
     return interrupted;
@@ -293,6 +293,10 @@ int sample_model(Settings& s) {
   const RunSettings resolved = plan.by_axes
                                    ? glm::resolve_axes(s.run, *plan.by_axes)
                                    : resolve(choice ? with_choice(s.run, *choice) : s.run, dimension);
+  // What is wrong with the directions is told before there is a folder.
+  if (plan.target)
+    make_directions(resolved.directions, needed_law(make_kernel(kernel_settings(resolved))), dimension,
+                    plan.target->names());
 
   if (!s.quiet && resolved.bias_correction != BiasCorrection::none &&
       (resolved.sampler == "rwm" || resolved.sampler == "mala" || resolved.sampler == "pc-line-fmala"))

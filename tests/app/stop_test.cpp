@@ -149,8 +149,44 @@ TEST_F(Stop, AFullStderrDoesNotMatter) {
   EXPECT_TRUE(fs::exists(path("run/draws.png")));
 }
 
+TEST_F(Stop, InterruptedWhileTheSamplerIsChosen) {
+  int ours = -1, theirs = -1;
+  ASSERT_EQ(::openpty(&ours, &theirs, nullptr, nullptr, nullptr), 0);
+  Started run(split("sample gaussian --dim 3000 --seed 1 --out run"),
+              {.folder = path(""), .terminal = theirs});
+  ::close(theirs);
+  std::string shown;
+  char bytes[4096];
+  bool told = false;
+  for (ssize_t n; (n = ::read(ours, bytes, sizeof bytes)) > 0;) {
+    shown.append(bytes, static_cast<size_t>(n));
+    if (!told && shown.find("choosing a sampler: ") != std::string::npos) {
+      run.send(SIGINT);
+      told = true;
+    }
+  }
+  ::close(ours);
+  const Outcome outcome = run.wait();
+  EXPECT_TRUE(told) << shown;
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(shown, HasSubstr("interrupted while the sampler"));
+  EXPECT_TRUE(on_disk().empty());
+}
+
+TEST_F(Stop, TimeLimitLeavesNoTimeForPilots) {
+  const Outcome outcome =
+      onward("sample gaussian --dim 1000 --warmup 10 --seed 1 --max-seconds 0.2 --out run");
+  EXPECT_THAT(outcome.err, HasSubstr("sampler: newton-line: no time for pilots"));
+  const auto run = json_file("run/run.json");
+  EXPECT_EQ(run.at("choice").at("sampler"), "newton-line");
+  EXPECT_TRUE(run.at("choice").at("pilots").empty());
+  EXPECT_EQ(run.at("status"), "stopped at the time limit");
+}
+
 const std::string long_run =
-    "sample gaussian --dim 2 --thin 1000 --draws 1000000 --seed 1 --out none --max-seconds 2.5";
+    "sample gaussian --sampler pc-line-fmala --dim 2 --thin 1000 --draws 1000000 --seed 1 --out none "
+    "--max-seconds 2.5";
 
 TEST_F(Stop, ProgressInPlainLines) {
   const Outcome outcome = onward(long_run);

@@ -63,10 +63,37 @@ TEST_F(Usage, UnknownOption) {
 }
 
 TEST_F(Usage, UnknownWordOfAnOption) {
-  wrong_usage("sample funnel --metric full", {"--metric 'full'", "none, diag, dense"});
+  wrong_usage("sample funnel --metric full", {"--metric 'full'", "none, diag, dense, lowrank"});
+  wrong_usage("sample funnel --metric lowrnk", {"--metric 'lowrnk'", "Did you mean lowrank?"});
+  wrong_usage("sample funnel --tangent old", {"--tangent 'old'", "kept or fresh"});
+  wrong_usage("sample funnel --tune best --sampler fmala", {"--tune 'best'", "bayes or grid"});
   wrong_usage("sample funnel --bias-correction all", {"--bias-correction 'all'", "none, coupled, drift"});
   wrong_usage("sample funnel --format parquet", {"--format parquet", "csv"});
   wrong_usage("bench nonsense", {"no benchmark 'nonsense'", "jets, kernels"});
+}
+
+TEST_F(Usage, Directions) {
+  const std::string line = "sample funnel --dim 2 --sampler newton-line --directions ";
+  wrong_usage(line + "circle", {"--directions 'circle'", "sphere, frames, axes, blocks"});
+  wrong_usage(line + "frame", {"Did you mean frames?"});
+  wrong_usage(line + "frames*x+axes", {"'x' is no weight", "frames*3+axes"});
+  wrong_usage(line + "blocks:y", {"no parameter 'y'"});
+  wrong_usage("sample funnel --directions circle", {"--directions 'circle'"});  // for the sampler auto too
+  for (const std::string sampler : {"fmala", "pc-fmala"}) {
+    for (const std::string source : {"axes", "frames", "blocks"})
+      wrong_usage("sample funnel --sampler " + sampler + " --directions " + source,
+                  {"--directions " + source, "not exact", "sphere", "--tangent fresh with frames"});
+    wrong_usage("sample funnel --tangent fresh --sampler " + sampler + " --directions axes",
+                {"--directions axes", "not exact", "sphere or frames"});
+  }
+}
+
+TEST_F(Usage, WhatASamplerDoesNotHave) {
+  wrong_usage("sample funnel --sampler newton-line --step-size 0.5",
+              {"newton-line has no step size", "0.5", "--relaxation"});
+  wrong_usage("sample funnel --sampler newton-line --tune grid", {"newton-line has no step size to tune"});
+  wrong_usage("sample funnel --tune bayes", {"--tune", "name it", "--sampler pc-line-fmala"});
+  wrong_usage("sample funnel --sampler rwm --tune bayes --step-size 1", {"--tune", "--step-size"});
 }
 
 TEST_F(Usage, MissingWords) {
@@ -103,7 +130,7 @@ TEST_F(Usage, StepSize) {
 }
 
 TEST_F(Usage, Counts) {
-  for (const std::string option : {"--chains", "--draws", "--thin"})
+  for (const std::string option : {"--chains", "--draws", "--thin", "--inner", "--tune-trials"})
     for (const std::string value : {"0", "-1", "ten", "1.5", "99999999999999999999999"})
       wrong_usage("sample funnel " + option + " " + value,
                   {option + " " + value + " is not usable", "whole number, 1 or more"});
@@ -123,6 +150,9 @@ TEST_F(Usage, OtherNumbers) {
   wrong_usage("sample funnel --max-seconds nan", {"max seconds nan", "positive number"});
   wrong_usage("sample funnel --target-acceptance 3", {"target acceptance 3", "between 0 and 1"});
   wrong_usage("sample funnel --curvature-floor -1", {"curvature floor -1", "positive number"});
+  for (const std::string value : {"0", "2", "-1", "nan"})
+    wrong_usage("sample funnel --relaxation " + value, {"relaxation " + value, "between 0 and 2"});
+  wrong_usage("sample funnel --relaxation c", {"--relaxation c", "must be a number"});
   wrong_usage("sample gaussian --condition 0.5", {"condition number 0.5", "1 or more"});
   wrong_usage("sample funnel --condition 3", {"funnel has no condition number", "leave --condition 3 out"});
 }
