@@ -76,6 +76,7 @@ struct Row {
   double reverse_value = 0;  // Reverse
   double reverse_slope = 0;  // its adjoints times the slopes of the arguments
   double chunk_slope = 0;    // Dual with a batch of slopes, second lane
+  Triple chunk_jet{};        // Jet2 with batches of slopes and curvatures, second lane
 };
 
 template <class T>
@@ -119,6 +120,7 @@ struct Results {
   Jet2<T> jet;
   T reverse_value, reverse_slope;
   double chunk_slope = 0;
+  Triple chunk_jet{};
 
   void append_to(std::vector<Row>& rows) const {
     for (std::size_t i = 0; i < simd::lanes_v<T>; ++i) {
@@ -128,7 +130,8 @@ struct Results {
                       {lane(jet.value), lane(jet.slope), lane(jet.curvature)},
                       lane(reverse_value),
                       lane(reverse_slope),
-                      chunk_slope});
+                      chunk_slope,
+                      chunk_jet});
     }
   }
 };
@@ -152,6 +155,11 @@ Results<T> evaluate(const F& f, const Arguments<T>& x) {
     using B = simd::Batch<double>;
     const auto chunk = [](double v, double s) { return Dual<double, B>(v, lanes_of<B>({0, s})); };
     r.chunk_slope = simd::lane(call(f, chunk(x.a, x.a1), chunk(x.b, x.b1)).slope, 1);
+    const auto two_lines = [](double v, double s, double c) {
+      return Jet2<double, B>(v, lanes_of<B>({0, s}), lanes_of<B>({0, c}));
+    };
+    const Jet2<double, B> jet = call(f, two_lines(x.a, x.a1, x.a2), two_lines(x.b, x.b1, x.b2));
+    r.chunk_jet = {jet.value, simd::lane(jet.slope, 1), simd::lane(jet.curvature, 1)};
   }
   return r;
 }
@@ -251,7 +259,7 @@ inline void complain(Complaints& list, const Tables& t, const Place& p, const st
 }
 
 /// Columns against each other: values have the same bits at every order, batches the bits of single numbers,
-/// slopes of Dual, Jet2, a batch of slopes and Reverse agree.
+/// slopes of Dual, Jet2, a batch of slopes and Reverse agree, and jets along several lines with Jet2.
 inline Complaints compare_columns(const Tables& t) {
   Complaints list;
   const auto match = [&](const Place& p, const std::string& what, double got, double expected) {
@@ -280,6 +288,10 @@ inline Complaints compare_columns(const Tables& t) {
     lanes(t.single[i], t.lanes[i], " (double)");
     lanes(t.single_float[i], t.lanes_float[i], " (float)");
     match(p, "slope in a batch of slopes", t.single[i].chunk_slope, t.single[i].dual.slope);
+    match(p, "value of a jet along several lines", t.single[i].chunk_jet.value, t.single[i].jet.value);
+    match(p, "slope of a jet along several lines", t.single[i].chunk_jet.slope, t.single[i].jet.slope);
+    match(p, "curvature of a jet along several lines", t.single[i].chunk_jet.curvature,
+          t.single[i].jet.curvature);
   }
   return list;
 }
