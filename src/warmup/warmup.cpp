@@ -102,14 +102,17 @@ std::span<const double> WarmUp::gradient_at(const State& state, AnyTarget& targe
   gradient_.resize(dimension);
   if (state.gradient.size() == dimension) return state.gradient;
   if (target.has_gradient()) {
-    target.gradient(state.position, gradient_);
+    // One that failed is all zeros, which would look like a summit.
+    if (!std::isfinite(target.gradient(state.position, gradient_))) return {};
     return gradient_;
   }
   if (settings_.metric != MetricKind::dense) return {};
   std::vector<double> axis(dimension);
   for (std::size_t i = 0; i < dimension; ++i) {
     axis[i] = 1;
-    gradient_[i] = target.jet(state.position, axis, Order::slope).slope;
+    const Jet jet = target.jet(state.position, axis, Order::slope);
+    if (!std::isfinite(jet.value)) return {};
+    gradient_[i] = jet.slope;
     axis[i] = 0;
   }
   return gradient_;

@@ -528,6 +528,24 @@ TEST(WarmUp, DenseIsTheCovarianceOfANormal) {
     }
 }
 
+/// A failed gradient comes as zeros; taken for one, it would make the target look three times as wide.
+TEST(WarmUp, LearnsNothingFromAGradientThatFailed) {
+  struct Failing {
+    CallableTarget<Normal> target;
+    std::size_t dimension() const { return target.dimension(); }
+    Jet jet(VectorView theta, VectorView v, Order order) { return target.jet(theta, v, order); }
+    double gradient(VectorView theta, std::span<double> out) {
+      return theta[0] > -1.28 ? std::numeric_limits<double>::quiet_NaN() : target.gradient(theta, out);
+    }
+  };
+  for (const auto metric : {MetricKind::diag, MetricKind::dense}) {
+    const Outcome outcome = warm_up(Failing{target(2, Normal{{1, 5}})}, with("newton-line", metric), 1000);
+    const auto variances = outcome.frozen.metric.variances();
+    EXPECT_NEAR(variances[0], 1, 0.5) << to_string(metric);
+    EXPECT_NEAR(variances[1] / 25, 1, 0.5) << to_string(metric);
+  }
+}
+
 TEST(WarmUp, LowRankFindsAWideDirection) {
   constexpr std::size_t dimension = 120;
   // variance 1 but for the direction of all ones: 1 + 100
