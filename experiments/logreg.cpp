@@ -10,6 +10,8 @@
 #include <memory>
 #include <thread>
 
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@
 #include "onward/diagnostics/convergence.hpp"
 #include "onward/error.hpp"
 #include "onward/glm/axis_sampler.hpp"
+#include "onward/io/idx.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/random/stream.hpp"
@@ -54,7 +57,7 @@ const Kernel kernels[] = {
     {"mala", "mala", "sphere", BiasCorrection::none, 1.5e-3, 3e-4, 6e-3},
     {"fmala", "fmala", "sphere", BiasCorrection::coupled, 9e-6, 1e-6, 4e-5},
     {"line-fmala", "line-fmala", "sphere", BiasCorrection::coupled, 5e-4, 5e-5, 3e-3},
-    {"pc-fmala", "pc-fmala", "sphere", BiasCorrection::coupled, 1.5, 0.1, 5},
+    {"pc-fmala", "pc-fmala", "sphere", BiasCorrection::coupled, 2e-3, 2e-4, 0.2},
     {"pc-line-fmala", "pc-line-fmala", "sphere", BiasCorrection::none, 1.5, 0.2, 2},
     {"newton-line", "newton-line", "sphere"},
     {"newton-line-block", "newton-line", "blocks"},
@@ -84,8 +87,23 @@ struct Problem {
   std::vector<std::uint8_t> test_labels;
 };
 
+/// Images and labels from a folder with files of MNIST's names, plain or gzipped, of any number and size.
+LabelledImages read_images(const std::filesystem::path& folder, const std::string& set) {
+  const auto file = [&](const std::string& name) {
+    const auto plain = folder / name;
+    return std::filesystem::exists(plain) ? plain : folder / (name + ".gz");
+  };
+  auto images = read_idx_images(file(set + "-images-idx3-ubyte"), file(set + "-labels-idx1-ubyte"));
+  for (std::size_t i = 0; i < images.count(); ++i)
+    if (images.labels[i] >= classes)
+      throw Error(fmt::format("{}: image {} (counted from 0) of {} has the label {}, expected 0 to {}",
+                              folder.string(), i, set, images.labels[i], classes - 1));
+  return images;
+}
+
 Problem load(const LogregSettings& s, const std::shared_ptr<ThreadPool>& pool) {
-  TrainAndTest data = load_mnist(s.data);
+  TrainAndTest data =
+      s.data.empty() ? load_mnist() : TrainAndTest{read_images(s.data, "train"), read_images(s.data, "t10k")};
   const std::size_t count = std::min(s.images, data.train.count());
   auto design = std::make_shared<glm::Design>(normalised(data.train, count));
   const std::vector<double> labels(data.train.labels.begin(),
@@ -391,6 +409,7 @@ std::optional<LogregRow> row_by_child(const LogregSettings& s, const std::string
   const pid_t child = ::fork();
   if (child < 0) throw Error("cannot start a child process: out of memory or of processes");
   if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // should the parent be killed
     ::close(ends[0]);
     work_in_child(s, sampler, ends[1], stop);
     ::_exit(0);
@@ -400,11 +419,15 @@ std::optional<LogregRow> row_by_child(const LogregSettings& s, const std::string
   std::optional<ordered_json> result;
   bool told = false;
   for (char buffer[4096];;) {
-    const ssize_t n = ::read(ends[0], buffer, sizeof buffer);
     if (stop && !told) {
       told = true;
       ::kill(child, SIGTERM);
     }
+    // A signal handler may not end a read, so none is begun before there is something to read.
+    pollfd waited{ends[0], POLLIN, 0};
+    constexpr int milliseconds = 100;
+    if (::poll(&waited, 1, milliseconds) <= 0) continue;
+    const ssize_t n = ::read(ends[0], buffer, sizeof buffer);
     if (n == 0 || (n < 0 && errno != EINTR)) break;
     for (ssize_t i = 0; i < n; ++i) {
       if (buffer[i] != '\n') {
@@ -432,7 +455,8 @@ std::optional<LogregRow> row_by_child(const LogregSettings& s, const std::string
 
 /// What a row depends on: a row that was kept is used again only if all of it is the same.
 ordered_json row_settings(const LogregSettings& s, const std::string& sampler) {
-  ordered_json json{{"sampler", sampler}, {"images", s.images}, {"seed", s.seed}, {"tune", s.tune}};
+  ordered_json json{
+      {"sampler", sampler}, {"images", s.images}, {"seed", s.seed}, {"tune", s.tune}, {"data", s.data}};
   if (sampler == "newton-line-axis") {
     json["sweeps"] = s.sweeps;
     json["chains"] = s.axis_chains;
@@ -521,6 +545,7 @@ LogregRow logreg_row(const LogregSettings& s, const std::string& sampler,
   Problem problem = load(s, pool);
   LogregRow row;
   row.sampler = sampler;
+  row.dimension = problem.posterior.dimension();
   Recorder recorder(1, Clock::now());
   if (sampler == "newton-line-axis")
     sample_axes(s, problem, row, recorder, progress, stop);
@@ -561,6 +586,7 @@ ordered_json to_json(const LogregRow& row) {
   for (const auto& point : row.curve)
     curve.push_back({point.seconds, point.nll, point.accuracy, point.log_density});
   ordered_json json{{"sampler", row.sampler},
+                    {"dimension", row.dimension},
                     {"nll", row.last.nll},
                     {"accuracy", row.last.accuracy},
                     {"ece", row.last.ece},
@@ -594,6 +620,7 @@ LogregRow logreg_row_from_json(const ordered_json& json) {
   };
   LogregRow row;
   row.sampler = json.at("sampler");
+  row.dimension = json.at("dimension");
   row.last = prediction(json);
   row.all = prediction(json.at("all_kept"));
   row.ms_per_step = json.at("ms_per_step");

@@ -41,7 +41,7 @@ struct LogregSettings {
   std::size_t curve_draws = 100;  ///< draws that a point of a curve averages over at most
   std::uint64_t seed = 1;
   std::size_t threads = 0;  ///< 0: all cores
-  std::string data;         ///< folder of the data sets; empty: the cache
+  std::string data;         ///< folder with files of MNIST's names; empty: MNIST from the cache
   std::string folder;       ///< where finished rows are kept and found again; empty: nowhere
 };
 
@@ -63,6 +63,7 @@ struct LogregPoint {
 
 struct LogregRow {
   std::string sampler;
+  std::size_t dimension = 0;
   std::optional<double> step_size;
   bool tuned = false;  ///< the step size was looked for in this run
   double acceptance = 0;

@@ -68,10 +68,9 @@ std::string footnotes(const LogregTable& table) {
 std::string title(const LogregTable& table) {
   const auto& s = table.settings;
   return fmt::format(
-      "Table 2: MNIST, softmax regression, D = 7850; {} training images, {} steps, {} burned, every {}th "
-      "kept; "
-      "newton-line-axis: {} sweeps of 7850 steps, half burned",
-      s.images, s.steps, s.burn, s.thin, s.sweeps);
+      "Table 2: MNIST, softmax regression, D = {0}; {1} training images, {2} steps, {3} burned, every {4}th "
+      "kept; newton-line-axis: {5} sweeps of {0} steps, half burned",
+      table.rows.empty() ? 0 : table.rows[0].dimension, s.images, s.steps, s.burn, s.thin, s.sweeps);
 }
 
 /// Columns in characters, not bytes: there are none but ASCII here.

@@ -257,7 +257,9 @@ void add_paper(CLI::App& app, Action& action) {
           "logreg: SAMPLER=X,... in place of the stored ones")
       ->delimiter(',');
   command->add_flag("--tune", l.tune, "logreg: look for step sizes first, by short runs from the start");
-  command->add_option("--data", l.data, "logreg: folder of the data sets [the cache of `onward data`]");
+  command->add_option(
+      "--data", l.data,
+      "logreg: folder with other images, in files of MNIST's names [MNIST, by `onward data get mnist`]");
   command->add_flag(
       "--quick", s->quick,
       "funnel: 12 step sizes, 4 seeds, 2000 steps, under 30 s; logreg: 6000 images, 1000 steps, 24 "

@@ -1,0 +1,82 @@
+// `onward paper logreg` as a user runs it, on small images.
+
+#include "experiments/idx_files.hpp"
+#include "program.hpp"
+
+namespace onward::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class PaperLogreg : public Program {
+ protected:
+  void SetUp() override { write_small_mnist(path("data")); }
+  const std::string line =
+      "paper logreg --data data --steps 200 --thin 4 --sweeps 20 --samplers mala,newton-line-axis "
+      "--step-size "
+      "mala=0.02 --quiet";
+
+  /// A table without what comes from the clock or the machine.
+  static json timeless(json table) {
+    table.erase("seconds");
+    for (auto& row : table.at("table"))
+      for (const char* key :
+           {"seconds", "set_up_seconds", "ms_per_step", "peak_rss_bytes", "curve",
+            "ess_log_density_per_second", "ess_weights_least_per_second", "ess_weights_median_per_second"})
+        row.erase(key);
+    return table;
+  }
+};
+
+TEST_F(PaperLogreg, WritesTablesAndAFigure) {
+  const Outcome outcome = onward(line + " --out run --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json table = json::parse(outcome.out);
+  ASSERT_EQ(table.at("table").size(), 2u);
+  EXPECT_EQ(table["table"][0].at("sampler"), "mala");
+  EXPECT_EQ(table["table"][0].at("step_size"), 0.02);
+  EXPECT_EQ(table["table"][0].at("published").at("nll"), 0.277);
+  EXPECT_EQ(table.at("settings").at("burn"), 100);
+  for (const char* file : {"table.txt", "table.md", "table.json", "curves.svg", "curves.png"})
+    EXPECT_TRUE(fs::exists(path("run") / file)) << file;
+}
+
+TEST_F(PaperLogreg, GoesOnWithTheRowsThatAreThere) {
+  ASSERT_EQ(onward(line + " --out run").code, 0);
+  const json whole = json_file("run/table.json");
+  fs::remove(path("run/row-newton-line-axis.json"));
+  fs::remove(path("run/table.json"));
+  const std::string kept = get(path("run/row-mala.json"));
+  ASSERT_EQ(onward(line + " --out run --resume").code, 0);
+  EXPECT_EQ(timeless(json_file("run/table.json")), timeless(whole));
+  EXPECT_EQ(get(path("run/row-mala.json")), kept);
+  // Other settings, other rows.
+  ASSERT_EQ(onward(line + " --out run --resume --seed 2").code, 0);
+  EXPECT_NE(get(path("run/row-mala.json")), kept);
+}
+
+TEST_F(PaperLogreg, InterruptKeepsFinishedSamplers) {
+  Started started(split("paper logreg --data data --steps 200 --thin 4 --sweeps 1000000 --samplers "
+                        "mala,newton-line-axis --out run"),
+                  {.folder = path("")});
+  wait_until([&] { return fs::exists(path("run/row-mala.json")); });
+  started.send(SIGTERM);
+  const Outcome outcome = started.wait();
+  EXPECT_EQ(outcome.code, 130) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("--resume"));
+}
+
+TEST_F(PaperLogreg, WrongRequests) {
+  wrong_usage("paper logreg --dims 3", {"--dims", "funnel"});
+  wrong_usage("paper funnel --images 100", {"--images", "logreg"});
+  wrong_usage("paper logreg --step-size 0.1", {"--step-size 0.1", "sampler"});
+  wrong_usage("paper logreg --samplers malla", {"malla", "mala"});
+  wrong_usage("paper logreg --steps 100", {"steps 100"});
+  cannot("paper logreg --data nowhere --quiet", {"nowhere"});
+  wrong_usage("paper logreg --resume", {"--out"});
+}
+
+}  // namespace
+}  // namespace onward::testing
