@@ -27,14 +27,18 @@ int calls_for(const std::function<void()>& f) {
 
 }  // namespace
 
-std::vector<std::string> cases() { return {"acceptance", "glm-kernels", "gradients", "jets", "kernels"}; }
+std::vector<std::string> cases() {
+  return {"acceptance", "glm", "glm-kernels", "gradients", "jets", "kernels", "logreg"};
+}
 
 std::vector<Row> run(const std::string& name) {
   if (name == "acceptance") return acceptance();
+  if (name == "glm") return glm_peers();
   if (name == "glm-kernels") return glm_kernels();
   if (name == "gradients") return gradients();
   if (name == "jets") return jets();
   if (name == "kernels") return kernels();
+  if (name == "logreg") return logreg();
   throw UsageError(fmt::format("there is no benchmark '{}'.{} Benchmarks: {}", name,
                                suggestion(name, cases()), joined(cases())));
 }

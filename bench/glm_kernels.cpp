@@ -17,6 +17,7 @@
 #include "onward/glm/design.hpp"
 #include "onward/glm/family.hpp"
 #include "onward/random/stream.hpp"
+#include "regression_data.hpp"
 
 namespace onward::bench {
 namespace {
@@ -86,31 +87,7 @@ Row product_row(std::size_t threads) {
           time.second / time.first};
 }
 
-/// Predictors that share a common part (correlation 0.8), coefficients of sd 0.3.
-struct LogisticData {
-  std::size_t rows, predictors;
-  std::vector<double> x, y;
-
-  LogisticData(std::size_t n, std::size_t p) : rows(n), predictors(p), x(n * p), y(n) {
-    const Stream stream(7, 0);
-    std::vector<double> shared(n), beta(p), u(n);
-    stream.normals(0, Purpose::noise, x);
-    stream.normals(1, Purpose::noise, shared);
-    stream.normals(2, Purpose::noise, beta);
-    stream.uniforms(3, Purpose::noise, u);
-    for (std::size_t i = 0; i < n; ++i) {
-      double eta = 0.3;
-      for (std::size_t j = 0; j < p; ++j) {
-        double& entry = x[i * p + j];
-        entry = 0.9 * shared[i] + std::sqrt(0.19) * entry;
-        eta += 0.3 * entry * beta[j];
-      }
-      y[i] = u[i] < 1 / (1 + std::exp(-eta)) ? 1 : 0;
-    }
-  }
-};
-
-Row jet_row(const LogisticData& data) {
+Row jet_row(const RegressionData& data) {
   const std::size_t n = data.rows;
   const Observations y(Family::bernoulli, data.y);
   ThreadPool pool(1);
@@ -151,7 +128,7 @@ struct Effective {
   double seconds, least;  // the least bulk ESS of a parameter
 };
 
-Effective effective_draws(const LogisticData& data, std::size_t threads) {
+Effective effective_draws(const RegressionData& data, std::size_t threads) {
   constexpr std::size_t chains = 4, draws = 1000;
   auto x = std::make_shared<Design>(
       Design::dense(std::span<const double>(data.x), data.rows, data.predictors, true));
@@ -166,7 +143,7 @@ Effective effective_draws(const LogisticData& data, std::size_t threads) {
   return {report.seconds + report.set_up_seconds, least};
 }
 
-Row ess_row(const LogisticData& data, std::size_t threads) {
+Row ess_row(const RegressionData& data, std::size_t threads) {
   const Effective effective = effective_draws(data, threads);
   Row row{fmt::format("logistic regression {} x {}, least bulk ESS, {} threads", data.rows,
                       data.predictors + 1, threads),
@@ -182,7 +159,7 @@ Row ess_row(const LogisticData& data, std::size_t threads) {
 
 std::vector<Row> glm_kernels() {
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const LogisticData data(10'000, 30);
+  const RegressionData data(10'000, 30);
   std::vector<Row> rows{product_row(cores), jet_row(data), ess_row(data, 1)};
   if (cores > 1) rows.push_back(ess_row(data, 2));
   return rows;

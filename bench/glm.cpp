@@ -1,0 +1,205 @@
+// Everyday regressions: effective draws a second beside rstan's NUTS, plain and on whitened parameters, and a
+// million rows.
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "bench.hpp"
+#include "onward/diagnostics/convergence.hpp"
+#include "onward/error.hpp"
+#include "onward/glm/axis_sampler.hpp"
+#include "onward/io/run_json.hpp"
+#include "peers.hpp"
+#include "regression_data.hpp"
+
+namespace onward::bench {
+namespace {
+
+using namespace glm;
+namespace fs = std::filesystem;
+
+/// What the axis sampler gives: summaries, and the least bulk ESS over all seconds, set-up included.
+struct Sampled {
+  std::vector<ParameterSummary> parameters;
+  double seconds, least_ess;
+};
+
+Sampled sample_by_axes(Posterior posterior, std::size_t draws, std::size_t threads) {
+  constexpr std::size_t chains = 4;
+  AxisSampler sampler(std::move(posterior), {.chains = chains, .draws = draws, .threads = threads});
+  std::vector<Chains> kept(sampler.names().size(), Chains(chains, std::vector<double>(draws)));
+  const AxisReport report = sampler.run([&](const AxisDraw& draw) {
+    for (std::size_t j = 0; j < kept.size(); ++j) kept[j][draw.chain][draw.number] = draw.parameters[j];
+  });
+  Sampled result{{}, report.seconds + report.set_up_seconds, INFINITY};
+  for (std::size_t j = 0; j < kept.size(); ++j) {
+    result.parameters.push_back(summarise(sampler.names()[j], kept[j]));
+    result.least_ess = std::min(result.least_ess, result.parameters.back().ess_bulk);
+  }
+  return result;
+}
+
+Posterior posterior_of(const RegressionData& data) {
+  auto x = std::make_shared<Design>(
+      Design::dense(std::span<const double>(data.x), data.rows, data.predictors, true));
+  return {std::move(x), std::make_shared<Observations>(data.family, data.y)};
+}
+
+void write_doubles(const fs::path& file, const std::vector<double>& values) {
+  std::ofstream out(file, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(values.data()),
+            static_cast<std::streamsize>(values.size() * sizeof(double)));
+}
+
+std::optional<nlohmann::json> by_rstan(const RegressionData& data, const fs::path& scratch,
+                                       std::size_t cores) {
+  const fs::path folder = scratch / std::string(to_string(data.family));
+  fs::create_directories(folder);
+  std::vector<double> columns(data.x.size());
+  for (std::size_t i = 0; i < data.rows; ++i)
+    for (std::size_t j = 0; j < data.predictors; ++j)
+      columns[j * data.rows + i] = data.x[i * data.predictors + j];
+  write_doubles(folder / "x.bin", columns);
+  write_doubles(folder / "y.bin", data.y);
+  constexpr int draws = 500;
+  return run_peer("Rscript", "rstan_glm.R",
+                  {folder.string(), std::string(to_string(data.family)), std::to_string(data.rows),
+                   std::to_string(data.predictors), std::to_string(cores), std::to_string(draws)});
+}
+
+/// The largest difference between means (and sds) of ours and theirs, in standard errors of the difference.
+/// The error of a standard deviation is taken as that of a normal's: sd / sqrt(2 ESS).
+double largest_difference(const Sampled& ours, const nlohmann::json& theirs) {
+  double largest = 0;
+  for (std::size_t j = 0; j < ours.parameters.size(); ++j) {
+    const ParameterSummary& p = ours.parameters[j];
+    const double mean = theirs.at("mean").at(j), sd = theirs.at("sd").at(j), mcse = theirs.at("mcse").at(j);
+    largest = std::max(largest, std::abs(p.mean - mean) / std::hypot(p.mcse_mean, mcse));
+    const double their_error = mcse / std::sqrt(2.0), our_error = p.sd / std::sqrt(2 * p.ess_bulk);
+    largest = std::max(largest, std::abs(p.sd - sd) / std::hypot(our_error, their_error));
+  }
+  return largest;
+}
+
+void add_family(std::vector<Row>& rows, const RegressionData& data, const fs::path& scratch,
+                std::size_t cores) {
+  const Sampled ours = sample_by_axes(posterior_of(data), 2000, cores);
+  const auto peer = by_rstan(data, scratch, cores);
+  const bool has_bars = data.family == Family::bernoulli;
+  for (const auto& [key, words, bar] : {std::tuple{"plain", "rstan's NUTS", 150.0},
+                                        std::tuple{"whitened", "rstan's NUTS, whitened by QR", 6.0}}) {
+    Row row{fmt::format("{} {} x {}, least bulk ESS", to_string(data.family), data.rows, data.predictors + 1),
+            ours.least_ess / ours.seconds, "/s"};
+    if (peer) {
+      const auto& run = peer->at(key);
+      // Its warm-up is left out, our set-up and warm-up are not.
+      row.peer =
+          fmt::format("{} ({:.1f} s of warm-up left out)", words, run.at("warmup_seconds").get<double>());
+      row.peer_value = run.at("least_ess").get<double>() / run.at("sampling_seconds").get<double>();
+      row.ratio = row.value / *row.peer_value;
+      if (has_bars) {
+        row.bar = fmt::format("ratio >= {}", bar);
+        row.met = *row.ratio >= bar;
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  if (!peer) return;
+  Row row{fmt::format("{}: largest difference of a mean or sd from NUTS's", to_string(data.family)),
+          largest_difference(ours, peer->at("whitened")), "MCSE"};
+  row.bar = "<= 4";
+  row.met = row.value <= 4;
+  rows.push_back(std::move(row));
+}
+
+/// A million rows of 50 predictors as a source gives them, in a process of its own, so that the peak memory
+/// is its own.
+struct Million {
+  double first_seconds, seconds, ess, bytes;
+};
+
+Million sample_million(std::size_t cores) {
+  constexpr std::size_t rows = 1'000'000, columns = 50, draws = 150, chains = 4;
+  std::vector<double> y(rows), z(columns + 2);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  const Stream stream(11, 0);
+  auto x = std::make_shared<Design>(
+      Design::from_rows(rows, columns, true, [&](std::size_t i, std::span<float> row) {
+        stream.normals(i, Purpose::noise, z);
+        double eta = -0.5;
+        for (std::size_t j = 0; j < columns; ++j) {
+          row[j] = static_cast<float>(0.6 * z[columns] + 0.8 * z[j]);
+          eta += 0.05 * static_cast<double>(row[j]) * (j % 2 == 0 ? 1 : -1);
+        }
+        y[i] = z[columns + 1] < eta ? 1 : 0;  // probit data; the model is logistic
+      }));
+  Posterior posterior(std::move(x), std::make_shared<Observations>(Family::bernoulli, y));
+  y = {};
+  AxisSampler sampler(std::move(posterior),
+                      {.chains = chains, .warmup = 20, .draws = draws, .threads = cores});
+  std::vector<Chains> kept(columns + 1, Chains(chains, std::vector<double>(draws)));
+  std::atomic<std::size_t> early{0};
+  double first = 0;
+  sampler.run([&](const AxisDraw& draw) {
+    for (std::size_t j = 0; j < kept.size(); ++j) kept[j][draw.chain][draw.number] = draw.parameters[j];
+    // Twenty draws of each chain make a first summary.
+    if (draw.number == 19 && ++early == chains) first = seconds();
+  });
+  double least = INFINITY;
+  for (const auto& parameter : kept) least = std::min(least, ess_bulk(parameter));
+  return {first, seconds(), least, static_cast<double>(peak_rss_bytes())};
+}
+
+void add_million(std::vector<Row>& rows, std::size_t cores) {
+  int ends[2];
+  if (::pipe(ends) != 0) throw Error("cannot make a pipe to a child process");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Million result = sample_million(cores);
+    const bool told = ::write(ends[1], &result, sizeof result) == sizeof result;
+    ::_exit(told ? 0 : 1);
+  }
+  ::close(ends[1]);
+  Million result{};
+  const bool heard = ::read(ends[0], &result, sizeof result) == sizeof result;
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  if (!heard) throw Error("the process that sampled a million rows ended without a result");
+  const auto row = [&](const char* name, double value, const char* unit, double most) {
+    Row r{name, value, unit};
+    r.bar = fmt::format("<= {}", most);
+    r.met = value <= most;
+    rows.push_back(std::move(r));
+  };
+  row("bernoulli 1000000 x 51: first summary, data made included", result.first_seconds, "s", 120);
+  row("bernoulli 1000000 x 51: 400 effective draws of every coefficient",
+      result.seconds * std::max(1.0, 400 / result.ess), "s", 600);
+  row("bernoulli 1000000 x 51: peak memory over the data as floats", result.bytes / (4.0 * 51e6), "", 2);
+}
+
+}  // namespace
+
+std::vector<Row> glm_peers() {
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<Row> rows;
+  add_million(rows, cores);
+  const fs::path scratch = fs::temp_directory_path() / fmt::format("onward-bench-{}", ::getpid());
+  for (const Family family : {Family::bernoulli, Family::poisson, Family::negative_binomial})
+    add_family(rows, RegressionData(10'000, 30, family), scratch, cores);
+  fs::remove_all(scratch);
+  return rows;
+}
+
+}  // namespace onward::bench
