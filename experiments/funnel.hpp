@@ -36,8 +36,8 @@ struct FunnelSettings {
   std::size_t seeds = 10;  ///< independent repetitions, which give the ±
   std::size_t chains = 5;  ///< in each of them
   std::size_t steps = 10'000;
-  bool reverse_kl = false;  ///< KL(q‖p) of the paper's text instead of KL(p‖q), which its table has
-  std::vector<Budget> equal{Budget::evaluations, Budget::time};  ///< tables beside that of equal steps
+  bool reverse_kl = false;    ///< KL(q‖p) of the paper's text instead of KL(p‖q), which its table has
+  std::vector<Budget> equal;  ///< of what there are tables besides that of equal steps
   std::uint64_t seed = 1;
   std::size_t threads = 0;  ///< 0: all cores; the table does not depend on it
   std::size_t lanes =

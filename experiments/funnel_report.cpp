@@ -127,6 +127,7 @@ std::string markdown_of(const Words& words) {
 /// All tables, each with `form` and its title above it.
 std::string all_tables(const FunnelTable& table, std::string (*form)(const Words&)) {
   std::string text = form(paper_words(table)) + "\n" + notes(table);
+  if (table.equal.empty()) text += "--equal evaluations,time adds the same table at an equal price.\n";
   for (const auto& equal : table.equal)
     text += fmt::format("\n{}\n\n{}", title(table, equal.budget), form(equal_words(equal)));
   return text;

@@ -236,9 +236,9 @@ void add_paper(CLI::App& app, Action& action) {
             if (words == std::vector<std::string>{"none"}) return;
             for (const auto& word : words) f.equal.push_back(experiments::budget_from_string(word));
           },
-          "tables beside the paper's, at an equal number of evaluations and at equal time, or none")
+          "also the table at equal evaluations, time, or both: --equal evaluations,time")
       ->delimiter(',')
-      ->default_str("evaluations,time");
+      ->default_str("none");
   add_count(*command, "--seed", s->seed, 0, "of all random numbers");
   add_count(*command, "--threads", s->threads, 0, "0: all cores; the draws do not depend on it");
   add_count(*command, "--lanes", f.lanes, 0,

@@ -27,6 +27,7 @@ FunnelSettings small() {
   s.seeds = 3;
   s.chains = 3;
   s.steps = 200;
+  s.equal = {Budget::evaluations, Budget::time};
   s.threads = 1;
   return s;
 }
