@@ -44,7 +44,7 @@ void expect_line_kernels_exact(std::uint32_t chains, std::uint64_t steps) {
 }
 
 TEST(Sources, LeaveTargetsInvariantUnderLineKernels) { expect_line_kernels_exact(5'000, 8); }
-TEST(Sources, LeaveTargetsInvariantUnderLineKernelsLong) { expect_line_kernels_exact(100'000, 8); }
+TEST(Sources, LeaveTargetsInvariantUnderLineKernelsLong) { expect_line_kernels_exact(50'000, 8); }
 
 TEST(Sources, OrthogonalPairsLeaveTargetsInvariantUnderFreshFmala) {
   for (const auto& metric : some_metrics())
