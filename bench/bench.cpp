@@ -28,7 +28,7 @@ int calls_for(const std::function<void()>& f) {
 }  // namespace
 
 std::vector<std::string> cases() {
-  return {"acceptance", "glm", "glm-kernels", "gradients", "jets", "kernels", "logreg"};
+  return {"acceptance", "glm", "glm-kernels", "gradients", "jets", "kernels", "logreg", "posteriors"};
 }
 
 std::vector<Row> run(const std::string& name) {

@@ -25,7 +25,7 @@ struct Row {
 
 /// The cases by name; each gives its rows.
 std::vector<std::string> cases();
-/// Throws UsageError for an unknown case.
+/// Throws UsageError for an unknown case. The case posteriors has options of its own: see posteriors.hpp.
 std::vector<Row> run(const std::string& name);
 
 std::vector<Row> jets();
