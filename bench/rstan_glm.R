@@ -1,6 +1,14 @@
 # A regression by rstan's NUTS, plain and on whitened (QR) parameters.
 # Usage: rstan_glm.R FOLDER FAMILY ROWS COLUMNS CORES DRAWS; FOLDER has x.bin (column after column) and y.bin,
 # doubles. Prints one line of JSON: means, sds, least ESS per second of sampling, seconds of warm-up.
+# Debian's BH package leaves boost where the system has it, but rstan asks for a folder within the package.
+if (!nzchar(system.file("include", package = "BH")) && nzchar(system.file(package = "BH"))) {
+  library_folder <- file.path(commandArgs(trailingOnly = TRUE)[1], "library")
+  dir.create(file.path(library_folder, "BH", "include"), recursive = TRUE, showWarnings = FALSE)
+  file.copy(list.files(system.file(package = "BH"), full.names = TRUE), file.path(library_folder, "BH"), recursive = TRUE)
+  file.symlink("/usr/include/boost", file.path(library_folder, "BH", "include", "boost"))
+  .libPaths(c(library_folder, .libPaths()))
+}
 answer <- function(text) { cat(text, "\n", sep = ""); quit(save = "no") }
 if (!suppressWarnings(require(rstan, quietly = TRUE))) answer('{"missing": "r-cran-rstan is not installed"}')
 words <- commandArgs(trailingOnly = TRUE)
@@ -27,7 +35,10 @@ model {
 store <- file.path(folder, "..", "rstan-model.rds")
 model <- tryCatch({
   if (file.exists(store)) readRDS(store) else { m <- stan_model(model_code = code); saveRDS(m, store); m }
-}, error = function(e) answer('{"missing": "rstan cannot compile a model"}'))
+}, error = function(e) {
+  message(conditionMessage(e))
+  answer('{"missing": "rstan cannot compile a model"}')
+})
 
 number <- match(family, c("bernoulli", "poisson", "negative-binomial")) - 1
 fit <- function(design, back) {
