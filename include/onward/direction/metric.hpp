@@ -57,7 +57,8 @@ class BasicMetric {
   std::vector<Real> variances() const {
     std::vector<Real> result;
     for (const Real& s : scale_) result.push_back(s * s);
-    for (Eigen::Index i = 0; i < lower_.rows(); ++i) result.push_back(Real(lower_.row(i).squaredNorm()));
+    for (Eigen::Index i = 0; i < lower_.rows(); ++i)
+      result.push_back(Real(lower_.row(i).head(i + 1).squaredNorm()));
     // (I + U G Uᵀ)² = I + U (2G + G²) Uᵀ
     const Eigen::VectorXd more = 2 * gains_.array() + gains_.array().square();
     for (Eigen::Index i = 0; i < directions_.rows(); ++i)
