@@ -174,10 +174,14 @@ void add_figures(const Problem& problem, const std::vector<ChainRecord>& chains,
 struct Setting {
   const SamplerInfo* sampler;
   double value;  ///< step size, or relaxation of a sampler that has none
+  std::string directions = "auto";
+  Tangent tangent = Tangent::kept;
 };
 
 void apply(const Setting& setting, RunSettings& s) {
   s.sampler = setting.sampler->name;
+  s.directions = setting.directions;
+  s.tangent = setting.tangent;
   if (setting.sampler->tuned)
     s.step_size = setting.value;
   else
@@ -241,25 +245,30 @@ double probe_price(const Problem& problem, const Setting& setting, const std::at
 
 constexpr std::size_t most_pilot_parameters = 100;
 
-/// The settings with the most ESS per evaluation: a coarse grid, then a fine one around its best point.
-Setting tune(const Problem& problem, const SamplerInfo& sampler, const Effort& effort,
+/// The setting with the most ESS per evaluation: a coarse grid, then a fine one around its best point.
+Setting tune(const Problem& problem, const Setting& like, const Effort& effort,
              const std::atomic<bool>& stop) {
+  const auto at = [&](double value) {
+    Setting setting = like;
+    setting.value = value;
+    return setting;
+  };
   const auto best_of = [&](const std::vector<double>& grid, double share) {
-    const double price = probe_price(problem, {&sampler, grid[grid.size() / 2]}, stop);
+    const double price = probe_price(problem, at(grid[grid.size() / 2]), stop);
     std::vector<double> scores(grid.size());
     parallel_for(grid.size(), [&](std::size_t k) {
-      const Outcome o = run_chains(problem, {&sampler, grid[k]}, share * effort.budget, price,
-                                   chains_per_pilot, 101, most_pilot_parameters, stop);
+      const Outcome o = run_chains(problem, at(grid[k]), share * effort.budget, price, chains_per_pilot, 101,
+                                   most_pilot_parameters, stop);
       scores[k] = stop ? 0 : low_ess(o.ess) / o.evaluations;
     });
     return grid[static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin())];
   };
-  if (!sampler.tuned) return {&sampler, best_of({0.5, 0.75, 1, 1.25, 1.5, 1.75}, effort.refine)};
+  if (!like.sampler->tuned) return at(best_of({0.5, 0.75, 1, 1.25, 1.5, 1.75}, effort.refine));
   std::vector<double> coarse, fine;
   for (double x = 1.0 / 32; x <= 4; x *= 2) coarse.push_back(x);
   const double around = best_of(coarse, effort.pilot);
   for (const double factor : {0.6, 0.77, 1.0, 1.3, 1.67}) fine.push_back(around * factor);
-  return {&sampler, best_of(fine, effort.refine)};
+  return at(best_of(fine, effort.refine));
 }
 
 SamplerFigures figures_of(const Setting& setting, const std::vector<Outcome>& outcomes) {
@@ -323,20 +332,21 @@ std::optional<SamplerFigures> measure_untuned(const Problem& problem, const Samp
 }
 
 /// Steps per second of each setting, in turn: the best of several rounds.
-void measure_speed(const Problem& problem, std::vector<SamplerFigures>& list, bool quick,
-                   const std::atomic<bool>& stop) {
+std::vector<double> measure_speed(const Problem& problem, const std::vector<Setting>& settings, bool quick,
+                                  const std::atomic<bool>& stop) {
   const std::size_t dimension = problem.whitened.dimension();
   const int rounds = quick ? 1 : 3;
   constexpr double round_seconds = 0.05;
-  std::vector<std::size_t> draws(list.size(), 100);
+  constexpr std::size_t thin = 10, least_draws = 4, most_draws = 10'000'000;
+  std::vector<std::size_t> draws(settings.size(), 100);
+  std::vector<double> speeds(settings.size());
   for (int round = 0; round <= rounds; ++round)  // the first finds out how many steps take that long
-    for (std::size_t k = 0; k < list.size() && !stop; ++k) {
-      const SamplerInfo& sampler = find_sampler(list[k].sampler);
+    for (std::size_t k = 0; k < settings.size() && !stop; ++k) {
       RunSettings s;
-      apply({&sampler, list[k].setting}, s);
+      apply(settings[k], s);
       s.metric = problem.metric;
       s.warmup = 20 * sweep_steps(s.sampler, dimension);  // the fewest that learn a metric
-      s.thin = 10;
+      s.thin = thin;
       s.draws = draws[k];
       s.chains = 1;
       s.seed = 1;
@@ -346,10 +356,10 @@ void measure_speed(const Problem& problem, std::vector<SamplerFigures>& list, bo
       const Run run = sample(problem.posterior->target, s, hooks);
       const ChainRecord& chain = run.chains.front();
       const double speed = static_cast<double>(chain.sampling_steps) / std::max(chain.sampling_seconds, 1e-9);
-      list[k].steps_per_second = round == 0 ? 0 : std::max(list[k].steps_per_second, speed);
-      draws[k] =
-          std::clamp<std::size_t>(static_cast<std::size_t>(speed * round_seconds / 10), 4, 100'000'000);
+      if (round > 0) speeds[k] = std::max(speeds[k], speed);
+      draws[k] = std::clamp(static_cast<std::size_t>(speed * round_seconds / thin), least_draws, most_draws);
     }
+  return speeds;
 }
 
 /// All kinds of evaluation in turn, at a typical place: the best of several rounds of about a millisecond.
@@ -387,6 +397,56 @@ MeasuredPrices measure_prices(const Posterior& posterior) {
           seconds[3] / value,
           seconds[4] / value,
           seconds[5] / value};
+}
+
+/// Both ways at their best settings.
+std::optional<Comparison> compare(const Problem& problem, Comparison comparison, const Setting& first,
+                                  const Setting& second, const Effort& effort, bool quick,
+                                  const std::atomic<bool>& stop) {
+  std::vector<Setting> settings{first, second};
+  std::vector<SamplerFigures> figures;
+  for (auto& setting : settings) {
+    if (setting.sampler->tuned) setting = tune(problem, setting, effort, stop);
+    if (const auto f = measure(problem, setting, effort, stop)) figures.push_back(*f);
+  }
+  const auto speeds = measure_speed(problem, settings, quick, stop);
+  if (stop) return std::nullopt;
+  for (std::size_t k = 0; k < 2; ++k) figures[k].steps_per_second = speeds[k];
+  comparison.first = figures[0];
+  comparison.second = figures[1];
+  return comparison;
+}
+
+/// What the defaults of a sampler gain, where that can be told from other things.
+std::vector<Comparison> compare_ways(const Problem& problem, const Effort& effort, bool quick,
+                                     const std::atomic<bool>& stop) {
+  std::vector<Comparison> list;
+  const auto add = [&](const std::optional<Comparison>& comparison) {
+    if (comparison) list.push_back(*comparison);
+  };
+  const std::size_t dimension = problem.whitened.dimension();
+  const std::string& name = problem.posterior->name;
+  if (name.starts_with("gaussian") && dimension >= 10 && dimension <= 100)
+    add(compare(problem,
+                {.name = "newton-line, frames against sphere",
+                 .peer = "independent directions",
+                 .first = {},
+                 .second = {},
+                 .by_time = false,
+                 .wanted = 1.4},
+                {&find_sampler("newton-line"), 1, "frames"}, {&find_sampler("newton-line"), 1, "sphere"},
+                effort, quick, stop));
+  if (name == "logistic")
+    add(compare(problem,
+                {.name = "fmala, one jet a step against the published two",
+                 .peer = "--tangent fresh",
+                 .first = {},
+                 .second = {},
+                 .by_time = true,
+                 .wanted = 1.6},
+                {&find_sampler("fmala"), 1}, {&find_sampler("fmala"), 1, "auto", Tangent::fresh}, effort,
+                quick, stop));
+  return list;
 }
 
 DefaultRun default_run(const Posterior& posterior, const std::atomic<bool>& stop) {
@@ -445,11 +505,66 @@ bool asked(const PosteriorsOptions& options, std::string_view part) {
 }
 
 void check_parts(const std::vector<std::string>& parts) {
-  const std::vector<std::string> known{"tuned", "untuned", "defaults", "stays", "prices"};
+  const std::vector<std::string> known{"tuned", "untuned", "ways", "defaults", "stays", "prices"};
   for (const auto& part : parts)
     if (std::find(known.begin(), known.end(), part) == known.end())
       throw UsageError(fmt::format("--parts '{}' is not known.{} Parts: {}", part, suggestion(part, known),
                                    joined(known)));
+}
+
+/// Everything that was asked for of one posterior; incomplete if it was stopped.
+PosteriorFigures measure_posterior(const Posterior& posterior, const PosteriorsOptions& options,
+                                   const std::vector<const SamplerInfo*>& infos,
+                                   const std::function<void()>& begin_piece, const std::atomic<bool>& stop) {
+  const Effort effort = effort_for(posterior, options);
+  const Problem problem = prepare(posterior, effort.pool);
+  PosteriorFigures f;
+  f.name = posterior.name;
+  f.command = posterior.command;
+  f.dimension = posterior.target.dimension();
+  f.one_dimensional = posterior.one_dimensional;
+  f.metric = to_string(problem.metric);
+  f.quantities = posterior.quantities.words;
+  f.budget = effort.budget;
+  f.runs = effort.runs;
+
+  if (asked(options, "tuned")) {
+    std::vector<Setting> settings;
+    for (const SamplerInfo* info : infos) {
+      if (stop) return f;
+      begin_piece();
+      // A sampler without a step size is first of all measured as it is.
+      if (!info->tuned) settings.push_back({info, 1});
+      const Setting best = tune(problem, {info, 1}, effort, stop);
+      if (info->tuned || best.value != 1) settings.push_back(best);
+      while (f.tuned.size() < settings.size()) {
+        const auto figures = measure(problem, settings[f.tuned.size()], effort, stop);
+        if (!figures) return f;
+        f.tuned.push_back(*figures);
+      }
+    }
+    const auto speeds = measure_speed(problem, settings, options.quick, stop);
+    for (std::size_t k = 0; k < settings.size(); ++k) f.tuned[k].steps_per_second = speeds[k];
+    for (const auto& setting : settings) {
+      if (!asked(options, "stays") || !f.one_dimensional || stop) break;
+      const bool newton = setting.sampler->name == "newton-line";
+      if (newton ? setting.value == 1 : setting.sampler->name == "pc-line-fmala")
+        f.stays.push_back(longest_stay(problem, setting, options.quick ? 100'000 : 1'000'000, stop));
+    }
+  }
+  if (asked(options, "untuned"))
+    for (const SamplerInfo* info : infos) {
+      if (stop) return f;
+      begin_piece();
+      if (const auto figures = measure_untuned(problem, *info, effort, stop)) f.untuned.push_back(*figures);
+    }
+  if (asked(options, "ways") && !stop) f.comparisons = compare_ways(problem, effort, options.quick, stop);
+  if (asked(options, "prices") && !stop) f.prices = measure_prices(posterior);
+  if (asked(options, "defaults") && !f.command.empty() && !stop) {
+    begin_piece();
+    f.default_run = default_run(posterior, stop);
+  }
+  return f;
 }
 
 }  // namespace
@@ -463,10 +578,9 @@ PosteriorsResult posteriors(const PosteriorsOptions& options, const PosteriorsPr
   if (options.quick && options.only.empty())
     std::erase_if(names, [](const auto& name) { return name.starts_with("gaussian-1000"); });
   const auto infos = chosen_samplers(options.samplers);
-  const bool tuned = asked(options, "tuned"), untuned = asked(options, "untuned");
-  const bool defaults = asked(options, "defaults"), stays = asked(options, "stays");
-  const std::size_t pieces_each =
-      (tuned ? infos.size() : 0) + (untuned ? infos.size() : 0) + (defaults ? 1 : 0);
+  const std::size_t pieces_each = (asked(options, "tuned") ? infos.size() : 0) +
+                                  (asked(options, "untuned") ? infos.size() : 0) +
+                                  (asked(options, "defaults") ? 1 : 0);
   const std::size_t total = names.size() * pieces_each;
   const auto begin = Clock::now();
 
@@ -476,51 +590,12 @@ PosteriorsResult posteriors(const PosteriorsOptions& options, const PosteriorsPr
     std::size_t done = k * pieces_each;
     const auto begin_piece = [&] { progress(done++, total); };
     const Posterior posterior = make_posterior(names[k]);
-    const Effort effort = effort_for(posterior, options);
-    PosteriorFigures f;
-    f.name = posterior.name;
-    f.command = posterior.command;
-    f.dimension = posterior.target.dimension();
-    f.one_dimensional = posterior.one_dimensional;
-    f.quantities = posterior.quantities.words;
-    f.budget = effort.budget;
-    f.runs = effort.runs;
-    const Problem problem = prepare(posterior, effort.pool);
-    f.metric = to_string(problem.metric);
-
-    for (const SamplerInfo* info : infos) {
-      if (!tuned || stop) break;
-      begin_piece();
-      const Setting best = tune(problem, *info, effort, stop);
-      // A sampler without a step size is first of all measured as it is.
-      std::vector<Setting> settings{best};
-      if (!info->tuned) settings.insert(settings.begin(), {info, 1});
-      if (!info->tuned && best.value == 1) settings.pop_back();
-      for (const auto& setting : settings)
-        if (const auto figures = measure(problem, setting, effort, stop)) f.tuned.push_back(*figures);
-    }
-    for (const SamplerInfo* info : infos) {
-      if (!untuned || stop) break;
-      begin_piece();
-      if (const auto figures = measure_untuned(problem, *info, effort, stop)) f.untuned.push_back(*figures);
-    }
-    measure_speed(problem, f.tuned, options.quick, stop);
-    for (const auto& t : f.tuned) {
-      if (!stays || stop || !f.one_dimensional) break;
-      if (t.sampler == "newton-line" ? t.setting == 1 : t.sampler == "pc-line-fmala")
-        f.stays.push_back(longest_stay(problem, {&find_sampler(t.sampler), t.setting},
-                                       options.quick ? 100'000 : 1'000'000, stop));
-    }
-    if (asked(options, "prices") && !stop) f.prices = measure_prices(posterior);
-    if (defaults && !f.command.empty() && !stop) {
-      begin_piece();
-      f.default_run = default_run(posterior, stop);
-    }
+    auto figures = measure_posterior(posterior, options, infos, begin_piece, stop);
     if (stop) {
       result.complete = false;
       break;
     }
-    result.posteriors.push_back(std::move(f));
+    result.posteriors.push_back(std::move(figures));
   }
   result.seconds = seconds_since(begin);
   return result;

@@ -21,7 +21,7 @@ namespace onward::bench {
 struct PosteriorsOptions {
   bool quick = false;                       ///< small budgets, no runs without options: under a minute
   std::vector<std::string> only, samplers;  ///< empty: all
-  std::vector<std::string> parts;           ///< of tuned, untuned, defaults, stays, prices; empty: all
+  std::vector<std::string> parts;           ///< of tuned, untuned, ways, defaults, stays, prices; empty: all
   std::optional<std::size_t> budget;        ///< evaluations of a run, instead of the posterior's own
 };
 
@@ -40,6 +40,17 @@ struct SamplerFigures {
 
   double per_evaluation() const { return ess / evaluations; }
   double per_second() const { return ess / steps * steps_per_second; }
+};
+
+/// Two ways of one sampler, and by how much the first should be better.
+struct Comparison {
+  std::string name, peer;
+  SamplerFigures first, second;
+  bool by_time = false;  ///< per second instead of per evaluation
+  double wanted = 1;     ///< ratio
+
+  double figure(const SamplerFigures& f) const { return by_time ? f.per_second() : f.per_evaluation(); }
+  double ratio() const { return figure(first) / figure(second); }
 };
 
 /// `onward sample` with nothing but the model's name.
@@ -72,6 +83,7 @@ struct PosteriorFigures {
   std::size_t runs = 0;
   std::vector<SamplerFigures> tuned;    ///< each at its best setting; newton-line also at c = 1
   std::vector<SamplerFigures> untuned;  ///< as the sampler's own warm-up leaves it, in the same budget
+  std::vector<Comparison> comparisons;
   std::optional<DefaultRun> default_run;
   std::vector<LongestStay> stays;
   std::optional<MeasuredPrices> prices;

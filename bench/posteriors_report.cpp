@@ -201,6 +201,17 @@ std::string duel_table(const PosteriorsResult& result) {
   return text;
 }
 
+std::string comparison_table(const PosteriorsResult& result) {
+  std::string rows;
+  for (const auto& p : result.posteriors)
+    for (const auto& c : p.comparisons)
+      rows += fmt::format("| {} | {} | effective draws per {} | {:.2f} | {} |\n", p.name, c.name,
+                          c.by_time ? "second" : "evaluation", c.ratio(), c.wanted);
+  if (rows.empty()) return {};
+  return "\n### What two defaults gain\n\n" + table_head({"posterior", "what", "in", "ratio", "wanted"}) +
+         rows;
+}
+
 std::string default_table(const PosteriorsResult& result) {
   std::string rows;
   for (const auto& p : result.posteriors)
@@ -300,6 +311,12 @@ std::vector<Row> rows(const PosteriorsResult& result) {
       rows.push_back({fmt::format("{}, {} untuned: largest error of a variance", p.name, f.sampler),
                       f.variance_error, "relative"});
     }
+    for (const auto& c : p.comparisons) {
+      const double scale = c.by_time ? 1 : 1000;
+      rows.push_back({fmt::format("{}: {}", p.name, c.name), scale * c.figure(c.first),
+                      c.by_time ? "ESS/s" : "ESS/1000 evaluations", c.peer, scale * c.figure(c.second),
+                      c.ratio(), fmt::format("ratio >= {}", c.wanted), c.ratio() >= c.wanted});
+    }
     if (const auto& d = p.default_run) {
       const std::string name = "onward sample " + p.command;
       rows.push_back({fmt::format("{}: seconds, by {}", name, d->sampler),
@@ -346,8 +363,8 @@ std::string markdown(const PosteriorsResult& result) {
   if (result.posteriors.empty()) return text;
   if (!labels(result, &PosteriorFigures::tuned).empty()) text += tuned_tables(result);
   if (!labels(result, &PosteriorFigures::untuned).empty()) text += untuned_table(result);
-  return text + duel_table(result) + default_table(result) + stay_table(result) + price_table(result) +
-         set_table(result);
+  return text + duel_table(result) + comparison_table(result) + default_table(result) + stay_table(result) +
+         price_table(result) + set_table(result);
 }
 
 }  // namespace onward::bench

@@ -118,7 +118,7 @@ void add_bench(CLI::App& app, Action& action) {
   group->add_flag("--quick", p.quick, "small budgets and no runs without options: under a minute");
   group->add_option("--only", p.only, "posteriors, or models that stand for several")->delimiter(',');
   group->add_option("--samplers", p.samplers, "`onward samplers` lists them")->delimiter(',');
-  group->add_option("--parts", p.parts, "of tuned, untuned, defaults, stays, prices")->delimiter(',');
+  group->add_option("--parts", p.parts, "of tuned, untuned, ways, defaults, stays, prices")->delimiter(',');
   add_count(*group, "--budget", p.budget, 1000, "plain evaluations of the density that a run may cost");
   group->add_option("--out", s->out, "folder for posteriors.md and posteriors.json");
   group->add_flag("--force", s->force, "replace those that are there");
