@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -209,6 +210,7 @@ std::optional<Tuning> tune(Settings& s, const AnyTarget& target) {
   Hooks hooks;
   hooks.progress = [&](const Progress& progress) { bar.show(progress, "looking for a step size: "); };
   hooks.stop = &stop_asked;
+  s.tuning.max_seconds = s.run.max_seconds / 2;
   const Tuning found = tune_step_size(target, trial_settings(s.run, target.dimension()), s.tuning, hooks);
   bar.clear();
   if (!s.quiet) {
@@ -284,6 +286,7 @@ int sample_model(Settings& s) {
   const auto& names = plan.names;
   check_memory(s.run, names.size());
   stop_when_told();
+  const auto begin = std::chrono::steady_clock::now();
   const auto tuning = plan.target ? tune(s, *plan.target) : std::nullopt;
   const auto choice = stop_asked || !plan.target ? std::nullopt : choose(s, *plan.target);
   if (stop_asked) {
@@ -320,6 +323,7 @@ int sample_model(Settings& s) {
     hooks.listener = files ? &*files : nullptr;
     hooks.progress = [&](const Progress& progress) { bar.show(progress); };
     hooks.stop = &stop_asked;
+    hooks.seconds_used = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     finished = carry_out(s, plan, resolved, hooks);
     finished->choice = choice;
   } catch (const Error&) {

@@ -254,6 +254,7 @@ Progress report(const std::vector<ChainProgress>& chains, const RunSettings& set
 }  // namespace
 
 Run sample(const AnyTarget& target, const RunSettings& requested, const Hooks& hooks) {
+  const auto called = Clock::now();
   Run run;
   run.dimension = target.dimension();
   if (requested.sampler == "auto" && !requested.step_size) {
@@ -321,7 +322,8 @@ Run sample(const AnyTarget& target, const RunSettings& requested, const Hooks& h
       const double seconds = seconds_since(begin);
       if (hooks.stop && hooks.stop->load()) {
         if (!stop.exchange(true)) run.ending = Ending::interrupted;
-      } else if (settings.max_seconds > 0 && seconds >= settings.max_seconds) {
+      } else if (settings.max_seconds > 0 &&
+                 hooks.seconds_used + seconds_since(called) >= settings.max_seconds) {
         if (!stop.exchange(true)) run.ending = Ending::time_limit;
       }
       if (hooks.progress) hooks.progress(report(progress, settings, seconds));

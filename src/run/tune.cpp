@@ -1,6 +1,7 @@
 #include "onward/run/tune.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -64,6 +65,26 @@ std::vector<double> log_spaced(double least, double most, std::size_t points) {
   for (std::size_t i = 0; i < points; ++i) {
     const double share = points == 1 ? 0.5 : static_cast<double>(i) / static_cast<double>(points - 1);
     result.push_back(least * std::pow(most / least, share));
+  }
+  return result;
+}
+
+constexpr double worst = -std::numeric_limits<double>::infinity();
+
+/// What the process is put through: a failed trial counts as the least of the others. ESS spans orders of
+/// magnitude, and its logarithm is nearer to what the process assumes.
+std::vector<double> smooth_scores(const std::vector<Trial>& trials, bool logarithmic) {
+  double top = worst, least = std::numeric_limits<double>::infinity();
+  for (const auto& trial : trials)
+    if (trial.score > worst) {
+      top = std::max(top, trial.score);
+      least = std::min(least, trial.score);
+    }
+  if (top == worst) top = least = 0;
+  std::vector<double> result;
+  for (const auto& trial : trials) {
+    const double score = std::max(trial.score, least);
+    result.push_back(logarithmic ? std::log(std::max(score, 1e-4 * top + 1e-300)) : score);
   }
   return result;
 }
@@ -142,7 +163,11 @@ Tuning tune_step_size(const AnyTarget& target, const RunSettings& settings, cons
   Hooks quiet;
   quiet.stop = hooks.stop;
   quiet.progress = hooks.progress;
-  const auto stopped = [&] { return hooks.stop && *hooks.stop; };
+  const auto begin = std::chrono::steady_clock::now();
+  const auto stopped = [&] {
+    const std::chrono::duration<double> used = std::chrono::steady_clock::now() - begin;
+    return (hooks.stop && *hooks.stop) || (tune.max_seconds > 0 && used.count() >= tune.max_seconds);
+  };
 
   const auto run_at = [&](std::optional<double> step_size) {
     RunSettings trial = settings;
@@ -154,7 +179,7 @@ Tuning tune_step_size(const AnyTarget& target, const RunSettings& settings, cons
     for (const auto& chain : run.chains)
       acceptance += chain.acceptance / static_cast<double>(run.chains.size());
     const double value = score(run);
-    tuning.trials.push_back({step_size, std::isfinite(value) ? value : 0, acceptance});
+    tuning.trials.push_back({step_size, std::isfinite(value) ? value : worst, acceptance});
   };
 
   double least = tune.least.value_or(0), most = tune.most.value_or(0);
@@ -176,15 +201,9 @@ Tuning tune_step_size(const AnyTarget& target, const RunSettings& settings, cons
     for (double c : candidates) logs.push_back(std::log(c));
     for (double step_size : log_spaced(least, most, std::min<std::size_t>(4, tune.trials))) try_at(step_size);
     while (tuning.trials.size() < tune.trials && !stopped()) {
-      // Scores span orders of magnitude, and their logarithms are nearer to what the process assumes.
-      double top = 0;
-      for (const auto& trial : tuning.trials) top = std::max(top, trial.score);
-      std::vector<double> x, y;
-      for (const auto& trial : tuning.trials) {
-        x.push_back(std::log(trial.step_size));
-        y.push_back(tune.score ? trial.score : std::log(std::max(trial.score, 1e-4 * top + 1e-300)));
-      }
-      try_at(std::exp(most_promising(x, y, logs)));
+      std::vector<double> x;
+      for (const auto& trial : tuning.trials) x.push_back(std::log(trial.step_size));
+      try_at(std::exp(most_promising(x, smooth_scores(tuning.trials, !tune.score), logs)));
     }
   }
   if (tuning.trials.empty()) return tuning;

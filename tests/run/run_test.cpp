@@ -564,6 +564,18 @@ TEST(Run, ATimeLimitLeavesAValidPart) {
   expect_valid_part(run);
 }
 
+TEST(Run, TimeThatWasUsedBeforeCountsTowardsItsLimit) {
+  RunSettings s;
+  s.sampler = "rwm";
+  s.draws = 1'000'000'000;
+  s.max_seconds = 3600;
+  Hooks hooks;
+  hooks.seconds_used = 3600;
+  hooks.keep_draws = false;
+  const auto run = sample(target(1, [](const auto& t) { return -t[0] * t[0]; }), s, hooks);
+  EXPECT_EQ(run.ending, Ending::time_limit);
+}
+
 TEST(Run, ChainsTakeTurnsOnOneThread) {
   struct Listener : DrawListener {
     std::atomic<int> ended{0};

@@ -48,8 +48,9 @@ struct Hooks {
   DrawListener* listener = nullptr;
   std::function<void(const Progress&)> progress;  ///< called from the calling thread a few times a second
   const std::atomic<bool>* stop =
-      nullptr;             ///< set it (from a signal handler, say) and chains end at the next step
-  bool keep_draws = true;  ///< in the Run's memory
+      nullptr;              ///< set it (from a signal handler, say) and chains end at the next step
+  bool keep_draws = true;   ///< in the Run's memory
+  double seconds_used = 0;  ///< of max_seconds, before this: by pilots, say
 };
 
 /// What one chain gave.

@@ -26,10 +26,13 @@ struct TuneSettings {
   /// What is to be as large as possible; without one: least bulk ESS per evaluation. A run that gives no
   /// number counts as the worst.
   std::function<double(const Run&)> score = {};
+  double max_seconds = 0;  ///< no trial is begun after so long; 0: no limit
 };
 
 struct Trial {
-  double step_size, score, acceptance;
+  double step_size;
+  double score;  ///< -infinity if the run gave none
+  double acceptance;
 };
 
 struct Tuning {
