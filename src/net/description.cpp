@@ -94,6 +94,9 @@ class Builder {
     append(statistics_, name, std::move(shape));
   }
   void append(std::vector<Tensor>& tensors, std::string_view name, std::vector<std::size_t> shape) const {
+    // Sizes come from files: what no machine holds must not wrap around either.
+    const double entries = std::accumulate(shape.begin(), shape.end(), 1.0, std::multiplies<double>());
+    need(entries < 1e12, fmt::format("a {} of fewer than {:.0e} entries", name, 1e12));
     const std::size_t size =
         std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<std::size_t>());
     tensors.push_back({fmt::format("{}.{}", number_, name), std::move(shape), end_of(tensors), size});

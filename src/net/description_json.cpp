@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <initializer_list>
+#include <optional>
 
 #include <fmt/format.h>
 
-#include "io/system_file.hpp"
+#include "../io/system_file.hpp"
 #include "onward/error.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/util/suggest.hpp"
@@ -44,9 +44,9 @@ class Fields {
       if (!otherwise) fail(fmt::format("has no \"{}\": give a whole number", key));
       return *otherwise;
     }
-    return size(key, *value, least);
+    return size_of(key, *value, least);
   }
-  std::size_t size(const std::string& key, const ordered_json& value, std::uint64_t least) const {
+  std::size_t size_of(const std::string& key, const ordered_json& value, std::uint64_t least) const {
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least ||
         value.get<std::uint64_t>() > most_of_a_size)
       fail(fmt::format("\"{}\" is {}: it must be a whole number from {} to {}", key, shown(value), least,
@@ -93,10 +93,10 @@ Layer read_conv2d(Fields& fields) {
   Conv2d layer{.channels = fields.size("channels", std::nullopt, 1)};
   if (const auto* kernel = fields.find("kernel")) {
     if (kernel->is_array() && kernel->size() == 2) {
-      layer.kernel_height = fields.size("kernel", kernel->at(0), 1);
-      layer.kernel_width = fields.size("kernel", kernel->at(1), 1);
+      layer.kernel_height = fields.size_of("kernel", kernel->at(0), 1);
+      layer.kernel_width = fields.size_of("kernel", kernel->at(1), 1);
     } else {
-      layer.kernel_height = layer.kernel_width = fields.size("kernel", *kernel, 1);
+      layer.kernel_height = layer.kernel_width = fields.size_of("kernel", *kernel, 1);
     }
   }
   layer.stride = fields.size("stride", layer.stride, 1);
@@ -165,11 +165,11 @@ Layer layer_from_json(const ordered_json& json, const std::string& where) {
 }
 
 Shape input_from_json(const Fields& fields, const ordered_json& json) {
-  if (json.is_number()) return {fields.size("input", json, 1), 1, 1};
-  if (json.is_array() && json.size() == 1) return {fields.size("input", json[0], 1), 1, 1};
+  if (json.is_number()) return {fields.size_of("input", json, 1), 1, 1};
+  if (json.is_array() && json.size() == 1) return {fields.size_of("input", json[0], 1), 1, 1};
   if (json.is_array() && json.size() == 3)
-    return {fields.size("input", json[0], 1), fields.size("input", json[1], 1),
-            fields.size("input", json[2], 1)};
+    return {fields.size_of("input", json[0], 1), fields.size_of("input", json[1], 1),
+            fields.size_of("input", json[2], 1)};
   fields.fail(fmt::format("\"input\" is {}: it must be a number of entries, or [channels, height, width]",
                           shown(json)));
 }
