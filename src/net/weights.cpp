@@ -61,10 +61,10 @@ bool is_known(const std::string& name, const Layout& layout) {
   return std::ranges::any_of(layout.parameters(), is) || std::ranges::any_of(layout.statistics(), is);
 }
 
-Weights from_safetensors(const std::filesystem::path& path, const Layout& layout) {
+StoredWeights from_safetensors(const std::filesystem::path& path, const Layout& layout) {
   const auto file = SafeTensors::read(path);
   const std::string where = path.string();
-  Weights weights;
+  StoredWeights weights;
   weights.parameters.resize(layout.parameter_count());
   weights.statistics.resize(layout.statistic_count());
   take(where, file, layout.parameters(), weights.parameters);
@@ -77,7 +77,7 @@ Weights from_safetensors(const std::filesystem::path& path, const Layout& layout
   return weights;
 }
 
-Weights from_npy(const std::filesystem::path& path, const Layout& layout) {
+StoredWeights from_npy(const std::filesystem::path& path, const Layout& layout) {
   const NpyArray array = read_npy(path);
   const std::size_t parameters = layout.parameter_count(), statistics = layout.statistic_count();
   const bool row_or_column = array.shape.size() == 2 && (array.shape[0] == 1 || array.shape[1] == 1);
@@ -88,7 +88,7 @@ Weights from_npy(const std::filesystem::path& path, const Layout& layout) {
     throw Error(fmt::format(
         "{} has {} entries, but this network has {} parameters{}", path.string(), array.size(), parameters,
         statistics > 0 ? fmt::format(" and {} running statistics, which follow them", statistics) : ""));
-  Weights weights{array.to_doubles(), {}};
+  StoredWeights weights{array.to_doubles(), {}};
   for (std::size_t i = 0; i < weights.parameters.size(); ++i)
     if (!std::isfinite(static_cast<float>(weights.parameters[i])))
       throw Error(fmt::format("{}: entry {} (counted from 0) is {}; every weight must be a finite number",
@@ -101,8 +101,9 @@ Weights from_npy(const std::filesystem::path& path, const Layout& layout) {
 
 }  // namespace
 
-Weights read_weights(const std::filesystem::path& file, const Layout& layout) {
-  Weights weights = file.extension() == ".npy" ? from_npy(file, layout) : from_safetensors(file, layout);
+StoredWeights read_weights(const std::filesystem::path& file, const Layout& layout) {
+  StoredWeights weights =
+      file.extension() == ".npy" ? from_npy(file, layout) : from_safetensors(file, layout);
   try {
     const Network checked(layout, weights.statistics);
   } catch (const UsageError& problem) {

@@ -13,7 +13,7 @@
 namespace onward::net {
 
 /// What a file of weights gives.
-struct Weights {
+struct StoredWeights {
   std::vector<double> parameters;  ///< in the order of theta
   std::vector<float> statistics;   ///< of batch norms: as Network wants them
 };
@@ -21,7 +21,7 @@ struct Weights {
 /// Reads the weights of a network of that layout, .npy by its name and .safetensors by any other. Throws
 /// Error that names the tensor, its shape and the expected one if they are another network's, and the tensor
 /// and the entry if one is not finite. Counters of batches ("3.num_batches_tracked") are passed over.
-Weights read_weights(const std::filesystem::path& file, const Layout& layout);
+StoredWeights read_weights(const std::filesystem::path& file, const Layout& layout);
 
 /// Writes F32 tensors, or for a name that ends in .npy a vector of floats.
 void write_weights(const std::filesystem::path& file, const Network& network,
