@@ -1,19 +1,11 @@
 #include "logreg.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <thread>
-
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -22,12 +14,12 @@
 #include "onward/error.hpp"
 #include "onward/glm/axis_sampler.hpp"
 #include "onward/io/idx.hpp"
-#include "onward/io/run_folder.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/random/stream.hpp"
 #include "onward/run/tune.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "onward/util/suggest.hpp"
+#include "rows.hpp"
 
 namespace onward::experiments {
 namespace {
@@ -373,86 +365,6 @@ void evaluate(const LogregSettings& s, const Problem& problem, const std::vector
   }
 }
 
-/// Writes all of it; false if nobody reads any more.
-bool write_all(int file, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t n = ::write(file, text.data() + done, text.size() - done);
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) done += static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
-/// The child's part: lines with its progress, then one with the row or what went wrong.
-void work_in_child(const LogregSettings& s, const std::string& sampler, int out,
-                   const std::atomic<bool>& stop) {
-  ordered_json last;
-  try {
-    auto told = Clock::now();
-    const auto progress = [&](double share) {
-      if (seconds_since(told) < 0.2) return;
-      told = Clock::now();
-      write_all(out, fmt::format("{}\n", share));
-    };
-    last["row"] = to_json(logreg_row(s, sampler, progress, stop));
-  } catch (const std::exception& problem) {
-    last = {{"problem", problem.what()}};
-  }
-  write_all(out, last.dump() + "\n");
-}
-
-/// A sampler in a process of its own; nothing if it was stopped.
-std::optional<LogregRow> row_by_child(const LogregSettings& s, const std::string& sampler,
-                                      const LogregProgress& progress, const std::atomic<bool>& stop) {
-  int ends[2];
-  if (::pipe(ends) != 0) throw Error("cannot make a pipe to a child process");
-  const pid_t child = ::fork();
-  if (child < 0) throw Error("cannot start a child process: out of memory or of processes");
-  if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // should the parent be killed
-    ::close(ends[0]);
-    work_in_child(s, sampler, ends[1], stop);
-    ::_exit(0);
-  }
-  ::close(ends[1]);
-  std::string line;
-  std::optional<ordered_json> result;
-  bool told = false;
-  for (char buffer[4096];;) {
-    if (stop && !told) {
-      told = true;
-      ::kill(child, SIGTERM);
-    }
-    // A signal handler may not end a read, so none is begun before there is something to read.
-    pollfd waited{ends[0], POLLIN, 0};
-    constexpr int milliseconds = 100;
-    if (::poll(&waited, 1, milliseconds) <= 0) continue;
-    const ssize_t n = ::read(ends[0], buffer, sizeof buffer);
-    if (n == 0 || (n < 0 && errno != EINTR)) break;
-    for (ssize_t i = 0; i < n; ++i) {
-      if (buffer[i] != '\n') {
-        line += buffer[i];
-        continue;
-      }
-      if (line.starts_with("{"))
-        result = ordered_json::parse(line);
-      else if (progress)
-        progress(sampler, std::stod(line));
-      line.clear();
-    }
-  }
-  ::close(ends[0]);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (stop) return std::nullopt;
-  if (!result)
-    throw Error(fmt::format("the process of {} ended without a result{}", sampler,
-                            WIFSIGNALED(status) ? fmt::format(" (signal {})", WTERMSIG(status)) : ""));
-  if (result->contains("problem")) throw Error(result->at("problem").get<std::string>());
-  return logreg_row_from_json(result->at("row"));
-}
-
 /// What a row depends on: a row that was kept is used again only if all of it is the same.
 ordered_json row_settings(const LogregSettings& s, const std::string& sampler) {
   ordered_json json{
@@ -465,20 +377,6 @@ ordered_json row_settings(const LogregSettings& s, const std::string& sampler) {
     if (const auto it = s.step_sizes.find(sampler); it != s.step_sizes.end()) json["step_size"] = it->second;
   }
   return json;
-}
-
-std::filesystem::path row_file(const LogregSettings& s, const std::string& sampler) {
-  return std::filesystem::path(s.folder) / ("row-" + sampler + ".json");
-}
-
-std::optional<LogregRow> kept_row(const LogregSettings& s, const std::string& sampler) {
-  if (s.folder.empty()) return std::nullopt;
-  std::ifstream in(row_file(s, sampler));
-  if (!in) return std::nullopt;
-  const auto json = ordered_json::parse(in, nullptr, false);
-  if (json.is_discarded() || json.value("settings", ordered_json()) != row_settings(s, sampler))
-    return std::nullopt;
-  return logreg_row_from_json(json.at("row"));
 }
 
 }  // namespace
@@ -562,17 +460,16 @@ std::optional<LogregTable> logreg_table(const LogregSettings& settings, const Lo
   const auto begin = Clock::now();
   LogregTable table{settings, {}, 0};
   for (const auto& sampler : settings.samplers) {
-    auto row = kept_row(settings, sampler);
-    if (!row) {
-      row = row_by_child(settings, sampler, progress, stop);
-      if (!row) return std::nullopt;
-      if (!settings.folder.empty())
-        write_file_atomically(
-            row_file(settings, sampler),
-            ordered_json{{"settings", row_settings(settings, sampler)}, {"row", to_json(*row)}}.dump(1) +
-                "\n");
-    }
-    table.rows.push_back(std::move(*row));
+    const RowJob job{sampler, row_settings(settings, sampler),
+                     [&](const Share& share) { return to_json(logreg_row(settings, sampler, share, stop)); }};
+    const auto row = make_row(
+        settings.folder, job,
+        [&](double share) {
+          if (progress) progress(sampler, share);
+        },
+        stop);
+    if (!row) return std::nullopt;
+    table.rows.push_back(logreg_row_from_json(*row));
   }
   table.seconds = seconds_since(begin);
   return table;
@@ -613,8 +510,7 @@ ordered_json to_json(const LogregRow& row) {
 }
 
 LogregRow logreg_row_from_json(const ordered_json& json) {
-  // What is not finite was written as null.
-  const auto number = [](const ordered_json& value) { return value.is_null() ? NAN : value.get<double>(); };
+  const auto number = number_from_json;
   const auto prediction = [&](const ordered_json& p) {
     return Prediction{number(p.at("nll")), number(p.at("accuracy")), number(p.at("ece"))};
   };

@@ -1,26 +1,12 @@
 #include "logreg_report.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "onward/plot/figure.hpp"
+#include "words.hpp"
 
 namespace onward::experiments {
 namespace {
-
-/// A table as words: headings and lines.
-struct Words {
-  std::vector<std::string> headings;
-  std::vector<std::vector<std::string>> lines;
-};
-
-/// Ours and, where there is one, the published figure.
-std::string both(double ours, const std::optional<double>& published, int digits) {
-  return published ? fmt::format("{:.{}f} ({:.{}f})", ours, digits, *published, digits)
-                   : fmt::format("{:.{}f}", ours, digits);
-}
 
 Words words_of(const LogregTable& table) {
   Words words{{"sampler", "NLL (published)", "accuracy", "ECE", "ms/step", "memory MB", "log posterior",
@@ -73,26 +59,6 @@ std::string title(const LogregTable& table) {
       table.rows.empty() ? 0 : table.rows[0].dimension, s.images, s.steps, s.burn, s.thin, s.sweeps);
 }
 
-/// Columns in characters, not bytes: there are none but ASCII here.
-std::string aligned(const Words& words) {
-  std::vector<std::size_t> widths;
-  for (std::size_t j = 0; j < words.headings.size(); ++j) {
-    std::size_t width = words.headings[j].size();
-    for (const auto& line : words.lines) width = std::max(width, line[j].size());
-    widths.push_back(width);
-  }
-  std::string text;
-  const auto add = [&](const std::vector<std::string>& line) {
-    for (std::size_t j = 0; j < line.size(); ++j)
-      text +=
-          j == 0 ? fmt::format("{:<{}}", line[j], widths[j]) : fmt::format("  {:>{}}", line[j], widths[j]);
-    text += "\n";
-  };
-  add(words.headings);
-  for (const auto& line : words.lines) add(line);
-  return text;
-}
-
 }  // namespace
 
 std::string logreg_text(const LogregTable& table) {
@@ -100,16 +66,7 @@ std::string logreg_text(const LogregTable& table) {
 }
 
 std::string logreg_markdown(const LogregTable& table) {
-  const Words words = words_of(table);
-  std::string text = title(table) + "\n\n";
-  const auto add = [&](const std::vector<std::string>& line) {
-    for (const auto& word : line) text += "| " + word + " ";
-    text += "|\n";
-  };
-  add(words.headings);
-  add(std::vector<std::string>(words.headings.size(), "---"));
-  for (const auto& line : words.lines) add(line);
-  return text + "\n" + footnotes(table);
+  return title(table) + "\n\n" + markdown(words_of(table)) + "\n" + footnotes(table);
 }
 
 nlohmann::ordered_json logreg_json(const LogregTable& table) {

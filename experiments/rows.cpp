@@ -1,0 +1,132 @@
+#include "rows.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "onward/error.hpp"
+#include "onward/io/run_folder.hpp"
+
+namespace onward::experiments {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Writes all of it; false if nobody reads any more.
+bool write_all(int file, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(file, text.data() + done, text.size() - done);
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) done += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+/// The child's part: lines with its progress, then one with the row or what went wrong.
+void work_in_child(const RowJob& job, int out) {
+  using Clock = std::chrono::steady_clock;
+  ordered_json last;
+  try {
+    auto told = Clock::now();
+    const auto progress = [&](double share) {
+      if (Clock::now() - told < std::chrono::milliseconds(200)) return;
+      told = Clock::now();
+      write_all(out, fmt::format("{}\n", share));
+    };
+    last["row"] = job.work(progress);
+  } catch (const std::exception& problem) {
+    last = {{"problem", problem.what()}};
+  }
+  write_all(out, last.dump() + "\n");
+}
+
+/// What the child said last; nothing if it was stopped.
+std::optional<ordered_json> row_by_child(const RowJob& job, const Share& progress,
+                                         const std::atomic<bool>& stop) {
+  int ends[2];
+  if (::pipe(ends) != 0) throw Error("cannot make a pipe to a child process");
+  const pid_t child = ::fork();
+  if (child < 0) throw Error("cannot start a child process: out of memory or of processes");
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // should the parent be killed
+    ::close(ends[0]);
+    work_in_child(job, ends[1]);
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string line;
+  std::optional<ordered_json> result;
+  bool told = false;
+  for (char buffer[4096];;) {
+    if (stop && !told) {
+      told = true;
+      ::kill(child, SIGTERM);
+    }
+    // A signal handler may not end a read, so none is begun before there is something to read.
+    pollfd waited{ends[0], POLLIN, 0};
+    constexpr int milliseconds = 100;
+    if (::poll(&waited, 1, milliseconds) <= 0) continue;
+    const ssize_t n = ::read(ends[0], buffer, sizeof buffer);
+    if (n == 0 || (n < 0 && errno != EINTR)) break;
+    for (ssize_t i = 0; i < n; ++i) {
+      if (buffer[i] != '\n') {
+        line += buffer[i];
+        continue;
+      }
+      if (line.starts_with("{"))
+        result = ordered_json::parse(line);
+      else if (progress)
+        progress(std::stod(line));
+      line.clear();
+    }
+  }
+  ::close(ends[0]);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (stop) return std::nullopt;
+  if (!result)
+    throw Error(fmt::format("the process of {} ended without a result{}", job.name,
+                            WIFSIGNALED(status) ? fmt::format(" (signal {})", WTERMSIG(status)) : ""));
+  if (result->contains("problem")) throw Error(result->at("problem").get<std::string>());
+  return result->at("row");
+}
+
+std::filesystem::path row_file(const std::string& folder, const RowJob& job) {
+  return std::filesystem::path(folder) / ("row-" + job.name + ".json");
+}
+
+std::optional<ordered_json> kept_row(const std::string& folder, const RowJob& job) {
+  if (folder.empty()) return std::nullopt;
+  std::ifstream in(row_file(folder, job));
+  if (!in) return std::nullopt;
+  const auto json = ordered_json::parse(in, nullptr, false);
+  if (json.is_discarded() || json.value("settings", ordered_json()) != job.settings) return std::nullopt;
+  return json.at("row");
+}
+
+}  // namespace
+
+std::optional<ordered_json> make_row(const std::string& folder, const RowJob& job, const Share& progress,
+                                     const std::atomic<bool>& stop) {
+  if (auto row = kept_row(folder, job)) return row;
+  auto row = row_by_child(job, progress, stop);
+  if (row && !folder.empty())
+    write_file_atomically(row_file(folder, job),
+                          ordered_json{{"settings", job.settings}, {"row", *row}}.dump(1) + "\n");
+  return row;
+}
+
+double number_from_json(const ordered_json& value) { return value.is_null() ? NAN : value.get<double>(); }
+
+}  // namespace onward::experiments

@@ -1,0 +1,33 @@
+#pragma once
+// Rows of a table, each made in a process of its own, so that its peak memory is its own. A finished row is
+// kept in the table's folder and found again when the same row is wanted.
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace onward::experiments {
+
+/// The share of the way that is done.
+using Share = std::function<void(double)>;
+
+struct RowJob {
+  std::string name;                 ///< row-NAME.json is its file
+  nlohmann::ordered_json settings;  ///< what the row depends on: one that was kept serves only if all of it
+                                    ///< is the same
+  std::function<nlohmann::ordered_json(const Share& progress)> work;
+};
+
+/// The row: from the folder (empty: there is none), or by work() in a child process, and then kept. Nothing
+/// if it was stopped. What work() throws is thrown as Error. Must be called while the process has one thread:
+/// it forks.
+std::optional<nlohmann::ordered_json> make_row(const std::string& folder, const RowJob& job,
+                                               const Share& progress, const std::atomic<bool>& stop);
+
+/// null stands for what is not finite.
+double number_from_json(const nlohmann::ordered_json& value);
+
+}  // namespace onward::experiments
