@@ -6,16 +6,10 @@
 #include <fmt/format.h>
 
 #include "onward/error.hpp"
+#include "overloaded.hpp"
 
 namespace onward::net {
 namespace {
-
-template <class... Visitors>
-struct Overloaded : Visitors... {
-  using Visitors::operator()...;
-};
-template <class... Visitors>
-Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
 /// Finds shapes layer by layer and lays out the parameters as it goes.
 class Builder {

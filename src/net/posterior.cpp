@@ -1,0 +1,224 @@
+#include "onward/net/posterior.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "engine.hpp"
+#include "likelihood.hpp"
+#include "onward/error.hpp"
+
+namespace onward::net {
+namespace {
+
+void check(const Network& network, const Data& data, const PosteriorOptions& options) {
+  const Shape &input = network.layout.input(), &output = network.layout.output();
+  if (data.inputs.shape() != input)
+    throw UsageError(fmt::format("the data's inputs are {} and the network takes {}",
+                                 to_string(data.inputs.shape()), to_string(input)));
+  if (data.count() == 0) throw UsageError("there are no rows of data: a posterior needs at least one");
+  if (data.answers.count() != data.count())
+    throw UsageError(fmt::format("there are {} inputs and {} answers: they must be as many", data.count(),
+                                 data.answers.count()));
+  if (output.height * output.width > 1)
+    throw UsageError(fmt::format("the network gives images of {}: end it with a flatten or a linear layer",
+                                 to_string(output)));
+  if (output.channels != data.answers.width())
+    throw UsageError(fmt::format("the network gives {} numbers a row, and the data have {} {}",
+                                 output.channels, data.answers.width(),
+                                 data.answers.are_labels() ? "classes" : "numbers a row"));
+  if (!(options.prior_sd > 0) || !std::isfinite(options.prior_sd))
+    throw UsageError(fmt::format("the prior's sd is {}: it must be above 0 and finite", options.prior_sd));
+  if (options.known_sigma && !(*options.known_sigma > 0 && std::isfinite(*options.known_sigma)))
+    throw UsageError(fmt::format("sigma is {}: it must be above 0 and finite", *options.known_sigma));
+  if (options.known_sigma && data.answers.are_labels())
+    throw UsageError("sigma was given, but the data have labels: a softmax likelihood has no sigma");
+}
+
+/// Enough rows for efficient products, yet some pieces for threads to share. It depends on the data and the
+/// network alone, never on the threads: pieces decide the bits.
+std::size_t choose_piece(const Layout& layout, std::size_t rows) {
+  const bool images = layout.input().height * layout.input().width > 1;
+  const std::size_t most = images ? 64 : 256;
+  constexpr double least_work = 8e6;  // floating-point operations: some 50 microseconds
+  const auto least = static_cast<std::size_t>(std::ceil(least_work / std::max(1.0, layout.flops_per_row())));
+  const std::size_t quarter = (rows + 3) / 4;
+  return std::clamp(std::clamp(quarter, std::min(least, most), most), std::size_t{1}, rows);
+}
+
+}  // namespace
+
+class Posterior::Implementation {
+ public:
+  Implementation(std::shared_ptr<const Network> given_network, Data given_data,
+                 PosteriorOptions given_options, std::shared_ptr<ThreadPool> given_pool)
+      : network(std::move(given_network)),
+        data(std::move(given_data)),
+        options(given_options),
+        pool(given_pool ? std::move(given_pool) : std::make_shared<ThreadPool>(1)) {
+    check(*network, data, options);
+    if (options.piece == 0) options.piece = choose_piece(network->layout, data.count());
+    engine.emplace(network, options.piece, pool);
+  }
+
+  std::size_t parameters() const { return network->layout.parameter_count(); }
+  bool samples_sigma() const { return !data.answers.are_labels() && !options.known_sigma; }
+  std::size_t dimension() const { return parameters() + (samples_sigma() ? 1 : 0); }
+
+  Jet jet(VectorView theta, VectorView v, Order order) {
+    const auto k = static_cast<std::size_t>(order);
+    const LineNorms norms = engine->place(theta, order == Order::value ? VectorView{} : v);
+    if (!norms.fits) return {-std::numeric_limits<double>::infinity(), 0, 0};
+    std::vector<Sums> sums((data.count() + options.piece - 1) / options.piece);
+    engine->forward(data.inputs, k, [&](std::size_t first, std::size_t rows, const Stack& outputs) {
+      sums[first / options.piece] = likelihood_sums(data.answers, first, rows, outputs);
+    });
+    Jet jet = from_sums(tree_sum(std::span<const Sums>(sums)), theta, v);
+    const Jet prior = prior_jet(norms);
+    jet.value += prior.value;
+    jet.slope += prior.slope;
+    jet.curvature += prior.curvature;
+    if (order == Order::value) jet.slope = 0;
+    if (order != Order::curvature) jet.curvature = 0;
+    return jet;
+  }
+
+  double gradient(VectorView theta, std::span<double> out, GradientForm form) {
+    const LineNorms norms = engine->place(theta, {});
+    if (!norms.fits) {
+      std::fill(out.begin(), out.end(), 0.0);
+      return -std::numeric_limits<double>::infinity();
+    }
+    std::vector<Sums> sums((data.count() + options.piece - 1) / options.piece);
+    const auto by_net = out.first(parameters());
+    engine->gradient(
+        data.inputs, form,
+        [&](std::size_t first, std::size_t rows, const float* outputs, float* by_outputs) {
+          sums[first / options.piece].value =
+              likelihood_backward(data.answers, first, rows, outputs, by_outputs);
+        },
+        by_net);
+    const Sums sum = tree_sum(std::span<const Sums>(sums));
+    const double precision = data.answers.are_labels() ? 1 : std::exp(-2 * log_sigma(theta));
+    const double prior_precision = 1 / (options.prior_sd * options.prior_sd);
+    for (std::size_t i = 0; i < by_net.size(); ++i)
+      by_net[i] = precision * by_net[i] - prior_precision * theta[i];
+    if (samples_sigma())
+      out.back() = precision * sum.value - entries() + options.sigma_prior.at_log(theta.back()).slope;
+    return from_sums(sum, theta, {}).value + prior_jet(norms).value;
+  }
+
+  void predict(VectorView theta, const Inputs& inputs, std::span<float> out) {
+    const std::size_t width = network->layout.output().size();
+    if (inputs.shape() != network->layout.input())
+      throw UsageError(fmt::format("the inputs are {} and the network takes {}", to_string(inputs.shape()),
+                                   to_string(network->layout.input())));
+    if (out.size() != inputs.count() * width)
+      throw UsageError(fmt::format("there is room for {} outputs and there will be {}", out.size(),
+                                   inputs.count() * width));
+    engine->place(theta, {});
+    engine->forward(inputs, 0, [&](std::size_t first, std::size_t rows, const Stack& outputs) {
+      std::copy_n(outputs.data, rows * width, out.data() + first * width);
+    });
+  }
+
+  std::shared_ptr<const Network> network;
+  Data data;
+  PosteriorOptions options;
+  std::shared_ptr<ThreadPool> pool;
+  std::optional<Engine> engine;
+
+ private:
+  double entries() const { return static_cast<double>(data.count() * data.answers.width()); }
+  double log_sigma(VectorView theta) const {
+    return samples_sigma() ? theta.back() : std::log(*options.known_sigma);
+  }
+
+  /// The log likelihood, and the prior of sigma if that is sampled.
+  Jet from_sums(const Sums& sums, VectorView theta, VectorView v) const {
+    if (data.answers.are_labels()) return {sums.value, sums.slope, sums.curvature};
+    const double s = log_sigma(theta), precision = std::exp(-2 * s);
+    const double half_log_2pi = 0.5 * std::log(2 * std::numbers::pi);
+    Jet jet{-0.5 * precision * sums.value - entries() * (s + half_log_2pi), precision * sums.slope,
+            precision * sums.curvature};
+    if (!samples_sigma()) return jet;
+    const double turn = v.empty() ? 0.0 : v.back();
+    const Jet prior = options.sigma_prior.at_log(s);
+    jet.value += prior.value;
+    jet.slope += turn * (precision * sums.value - entries() + prior.slope);
+    jet.curvature +=
+        -4 * turn * precision * sums.slope + turn * turn * (-2 * precision * sums.value + prior.curvature);
+    return jet;
+  }
+
+  Jet prior_jet(const LineNorms& norms) const {
+    const double precision = 1 / (options.prior_sd * options.prior_sd);
+    const double constant = std::log(options.prior_sd) + 0.5 * std::log(2 * std::numbers::pi);
+    return {-0.5 * precision * norms.theta_theta - static_cast<double>(parameters()) * constant,
+            -precision * norms.theta_v, -precision * norms.v_v};
+  }
+};
+
+Posterior::Posterior(std::shared_ptr<const Network> network, Data data, PosteriorOptions options,
+                     std::shared_ptr<ThreadPool> pool)
+    : implementation_(
+          std::make_unique<Implementation>(std::move(network), std::move(data), options, std::move(pool))) {}
+Posterior::Posterior(const Posterior& other)
+    : implementation_(
+          std::make_unique<Implementation>(other.implementation_->network, other.implementation_->data,
+                                           other.implementation_->options, other.implementation_->pool)) {}
+Posterior::Posterior(Posterior&&) noexcept = default;
+Posterior& Posterior::operator=(const Posterior& other) { return *this = Posterior(other); }
+Posterior& Posterior::operator=(Posterior&&) noexcept = default;
+Posterior::~Posterior() = default;
+
+std::size_t Posterior::dimension() const { return implementation_->dimension(); }
+bool Posterior::samples_sigma() const { return implementation_->samples_sigma(); }
+const Network& Posterior::network() const { return *implementation_->network; }
+const Data& Posterior::data() const { return implementation_->data; }
+const PosteriorOptions& Posterior::options() const { return implementation_->options; }
+
+std::vector<std::string> Posterior::names() const {
+  std::vector<std::string> names;
+  names.reserve(dimension());
+  for (const Tensor& tensor : network().layout.parameters())
+    for (std::size_t i = 0; i < tensor.size; ++i) {
+      std::string index;
+      std::size_t rest = i;
+      for (std::size_t d = tensor.shape.size(); d-- > 0; rest /= tensor.shape[d])
+        index = fmt::format(".{}{}", rest % tensor.shape[d] + 1, index);
+      names.push_back(tensor.name + index);
+    }
+  if (samples_sigma()) names.emplace_back("sigma");
+  return names;
+}
+
+void Posterior::constrain(VectorView theta, std::span<double> out) const {
+  std::copy(theta.begin(), theta.end(), out.begin());
+  if (samples_sigma()) out.back() = std::exp(theta.back());
+}
+
+Jet Posterior::jet(VectorView theta, VectorView v, Order order) {
+  return implementation_->jet(theta, v, order);
+}
+double Posterior::gradient(VectorView theta, std::span<double> out) {
+  return gradient(theta, out, options().gradient);
+}
+double Posterior::gradient(VectorView theta, std::span<double> out, GradientForm form) {
+  return implementation_->gradient(theta, out, form);
+}
+void Posterior::predict(VectorView theta, const Inputs& inputs, std::span<float> out) {
+  implementation_->predict(theta, inputs, out);
+}
+
+std::size_t Posterior::jet_bytes(Order order) const {
+  return implementation_->engine->forward_bytes(static_cast<std::size_t>(order), data().count());
+}
+std::size_t Posterior::gradient_bytes(GradientForm form) const {
+  return implementation_->engine->gradient_bytes(form, data().count());
+}
+
+}  // namespace onward::net
