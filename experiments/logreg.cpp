@@ -307,7 +307,7 @@ Prediction predict(const Problem& problem, const std::vector<ChainDraws>& chains
       const std::size_t draw = end - 1 - i * (end - begin) / each;
       predictor.add({chain.values.data() + draw * width, width});
     }
-  return judge(predictor.mean(), problem.test_labels, classes);
+  return judge_classes(predictor.mean(), problem.test_labels, classes);
 }
 
 /// Everything that follows from the draws.
@@ -412,26 +412,6 @@ void validate(const LogregSettings& s) {
       throw UsageError(
           fmt::format("step size {} of {} is not usable: it must be positive", step_size, sampler));
   }
-}
-
-Prediction judge(const std::vector<double>& p, const std::vector<std::uint8_t>& labels, std::size_t k) {
-  constexpr std::size_t bins = 100;
-  Prediction result;
-  std::vector<double> confidence(bins), right(bins);
-  const auto n = static_cast<double>(labels.size());
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    const auto begin = p.begin() + static_cast<std::ptrdiff_t>(i * k);
-    const auto top = std::max_element(begin, begin + static_cast<std::ptrdiff_t>(k));
-    const bool correct = top - begin == labels[i];
-    // Equal bins of the top probability; 1 belongs to the last.
-    const auto bin = std::min(static_cast<std::size_t>(*top * bins), bins - 1);
-    confidence[bin] += *top;
-    right[bin] += correct ? 1 : 0;
-    result.accuracy += correct ? 1 / n : 0;
-    result.nll -= std::log(std::max(begin[labels[i]], 1e-300)) / n;
-  }
-  for (std::size_t bin = 0; bin < bins; ++bin) result.ece += std::abs(confidence[bin] - right[bin]) / n;
-  return result;
 }
 
 LogregRow logreg_row(const LogregSettings& s, const std::string& sampler,

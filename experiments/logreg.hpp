@@ -15,6 +15,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "onward/diagnostics/calibration.hpp"
+
 namespace onward::experiments {
 
 /// The paper's numbers; each can be changed.
@@ -52,9 +54,7 @@ void validate(const LogregSettings& settings);
 std::optional<double> stored_step_size(std::string_view sampler);
 
 /// How well mean predictive probabilities tell the test images.
-struct Prediction {
-  double nll = 0, accuracy = 0, ece = 0;
-};
+using Prediction = ClassScores;
 
 /// One point of a sampler's curve: what one would have had if the run had ended then, half of it burned.
 struct LogregPoint {
@@ -100,10 +100,6 @@ std::optional<LogregTable> logreg_table(const LogregSettings& settings, const Lo
 /// One sampler in this process.
 LogregRow logreg_row(const LogregSettings& settings, const std::string& sampler,
                      const std::function<void(double share)>& progress, const std::atomic<bool>& stop);
-
-/// From probabilities (image after image, a class each) and labels.
-Prediction judge(const std::vector<double>& probabilities, const std::vector<std::uint8_t>& labels,
-                 std::size_t classes);
 
 nlohmann::ordered_json to_json(const LogregRow& row);
 LogregRow logreg_row_from_json(const nlohmann::ordered_json& json);

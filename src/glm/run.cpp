@@ -38,7 +38,7 @@ class Recorder {
       record.log_density.push_back(draw.log_density);
     }
     if (hooks_.listener)
-      hooks_.listener->drawn(draw.chain, {draw.log_density, draw.acceptance, step_size, draw.parameters});
+      hooks_.listener->drawn(draw.chain, {draw.log_density, draw.acceptance, step_size, draw.parameters, {}});
   }
 
   void finish(const AxisReport& report) {

@@ -22,7 +22,7 @@ ordered_json settings_json(const RunSettings& s) {
       start = {{"random", s.start.scale}};
       break;
     case Start::Kind::given:
-      start = s.start.position;
+      start = s.start.word.empty() ? ordered_json(s.start.position) : ordered_json(s.start.word);
       break;
   }
   return {{"sampler", s.sampler},

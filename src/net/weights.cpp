@@ -139,19 +139,27 @@ void write_weights(const std::filesystem::path& file, const Network& network,
   write_safetensors(file, tensors, {{"format", "pt"}});
 }
 
+StartLaw lecun_law(const Layout& layout) {
+  StartLaw law{std::vector<double>(layout.parameter_count()), std::vector<double>(layout.parameter_count())};
+  for (const auto& step : layout.steps()) {
+    const std::size_t bias = step.has_bias() ? step.out.channels : 0;
+    const std::size_t weights = step.end - step.begin - bias;
+    const auto inputs = static_cast<double>(weights / step.out.channels);
+    for (std::size_t i = step.begin; i < step.begin + weights; ++i) {
+      if (std::holds_alternative<BatchNorm>(step.layer))
+        law.centre[i] = 1;
+      else
+        law.spread[i] = 1 / std::sqrt(inputs);
+    }
+  }
+  return law;
+}
+
 std::vector<double> lecun_start(const Layout& layout, std::uint64_t seed, std::uint32_t chain) {
+  const StartLaw law = lecun_law(layout);
   std::vector<double> theta(layout.parameter_count());
   Stream(seed, chain).normals(0, Purpose::start, theta);
-  for (const auto& step : layout.steps()) {
-    if (step.begin == step.end) continue;
-    const bool norm = std::holds_alternative<BatchNorm>(step.layer);
-    const std::size_t bias = !step.has_bias() ? 0 : step.out.channels;
-    const std::size_t weights = step.end - step.begin - bias;
-    const double inputs = static_cast<double>(weights / step.out.channels);
-    for (std::size_t i = step.begin; i < step.begin + weights; ++i)
-      theta[i] = norm ? 1.0 : theta[i] / std::sqrt(inputs);
-    std::fill_n(theta.begin() + static_cast<std::ptrdiff_t>(step.begin + weights), bias, 0.0);
-  }
+  for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = law.centre[i] + law.spread[i] * theta[i];
   return theta;
 }
 

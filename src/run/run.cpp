@@ -40,7 +40,8 @@ State find_start(const RunSettings& settings, AnyTarget& target, const Stream& s
   const std::size_t dimension = target.dimension();
   State state;
   state.position.resize(dimension);
-  const std::uint64_t attempts = settings.start.kind == Start::Kind::random ? tries : 1;
+  const bool chance = settings.start.kind == Start::Kind::random || !settings.start.spread.empty();
+  const std::uint64_t attempts = chance ? tries : 1;
   for (std::uint64_t attempt = 0; attempt < attempts; ++attempt) {
     switch (settings.start.kind) {
       case Start::Kind::zeros:
@@ -48,6 +49,10 @@ State find_start(const RunSettings& settings, AnyTarget& target, const Stream& s
         break;
       case Start::Kind::given:
         state.position = settings.start.position;
+        if (settings.start.spread.empty()) break;
+        stream.normals(attempt, Purpose::start, state.position);
+        for (std::size_t i = 0; i < dimension; ++i)
+          state.position[i] = settings.start.position[i] + settings.start.spread[i] * state.position[i];
         break;
       case Start::Kind::random:
         stream.normals(attempt, Purpose::start, state.position);
@@ -169,7 +174,7 @@ class ChainRunner {
     if (hooks_.listener)
       hooks_.listener->drawn(chain_,
                              {state_.value, acceptance_since_draw_ / static_cast<double>(*settings_.thin),
-                              frozen_->settings.step_size, parameters_});
+                              frozen_->settings.step_size, parameters_, state_.position});
     total_acceptance_ += acceptance_since_draw_;
     acceptance_since_draw_ = 0;
     steps_since_draw_ = 0;

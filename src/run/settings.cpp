@@ -82,6 +82,10 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
     if (s.start.position.size() != dimension)
       throw UsageError(fmt::format("the start has {} entries, but the model has {} parameters to sample",
                                    s.start.position.size(), dimension));
+    if (!s.start.spread.empty() && s.start.spread.size() != dimension)
+      throw UsageError(
+          fmt::format("the start's spread has {} entries, but the model has {} parameters to sample",
+                      s.start.spread.size(), dimension));
     for (std::size_t i = 0; i < dimension; ++i)
       if (!std::isfinite(s.start.position[i]))
         throw UsageError(fmt::format("entry {} of the start is {}: every entry must be a number", i + 1,

@@ -352,6 +352,27 @@ TEST(Start, ZerosAndGivenPlacesAreWhereChainsBegin) {
   EXPECT_NEAR(at_given.chains[2].values[1], -0.25, 1e-10);
 }
 
+TEST(Start, PlacesAboutAGivenOneDifferByChain) {
+  RunSettings s = quick("rwm");
+  s.step_size = 1e-12;
+  s.warmup = 0;
+  s.draws = 1;
+  s.chains = 400;
+  s.start.kind = Start::Kind::given;
+  s.start.position = {3, -1};
+  s.start.spread = {0, 2};
+  const auto run = sample(target(2, [](const auto& t) { return 0.0 * t[0]; }), s);
+  double sum = 0, squares = 0;
+  for (const auto& chain : run.chains) {
+    EXPECT_NEAR(chain.values[0], 3, 1e-9);
+    const double z = (chain.values[1] + 1) / 2;
+    sum += z / 400;
+    squares += z * z / 400;
+  }
+  EXPECT_NEAR(sum, 0, 5 / std::sqrt(400.0));
+  EXPECT_NEAR(squares, 1, 5 * std::sqrt(2.0 / 400));
+}
+
 TEST(Start, RandomOnesHaveTheScaleAsked) {
   RunSettings s = quick("rwm");
   s.step_size = 1e-12;
@@ -621,6 +642,8 @@ struct Recorder : DrawListener {
   void drawn(std::size_t chain, const Draw& draw) override {
     values[chain].insert(values[chain].end(), draw.parameters.begin(), draw.parameters.end());
     log_density[chain].push_back(draw.log_density);
+    // These targets' parameters are what is sampled.
+    EXPECT_TRUE(std::ranges::equal(draw.position, draw.parameters));
     acceptance[chain] += draw.acceptance;
     EXPECT_EQ(draw.step_size, step_size[chain]);
     EXPECT_EQ(ended[chain], 0);

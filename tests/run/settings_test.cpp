@@ -137,6 +137,12 @@ TEST(Resolve, RefusesWhatMakesNoSenseAndNamesFieldAndValue) {
     };
   };
   const std::vector<Case> cases{
+      {[](auto& s) {
+         s.start.kind = Start::Kind::given;
+         s.start.position = std::vector<double>(10);
+         s.start.spread = {1, 2};
+       },
+       "spread", "2"},
       {[](auto& s) { s.chains = 0; }, "chains", "0"},
       {[](auto& s) { s.draws = 0; }, "draws", "0"},
       {[](auto& s) { s.thin = 0; }, "thin", "0"},

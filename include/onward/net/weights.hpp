@@ -27,8 +27,13 @@ StoredWeights read_weights(const std::filesystem::path& file, const Layout& layo
 void write_weights(const std::filesystem::path& file, const Network& network,
                    std::span<const double> parameters);
 
-/// A start for training or sampling: weights normal with variance 1/inputs (LeCun's), biases 0, batch norms 1
-/// and 0. A function of the seed and the chain.
+/// Where training or sampling may start: parameters normal about `centre` with standard deviations `spread`.
+struct StartLaw {
+  std::vector<double> centre, spread;
+};
+/// LeCun's: weights have variance 1/inputs, biases are 0, batch norms 1 and 0.
+StartLaw lecun_law(const Layout& layout);
+/// A draw from it: a function of the seed and the chain, the one with which a chain of a run begins.
 std::vector<double> lecun_start(const Layout& layout, std::uint64_t seed, std::uint32_t chain = 0);
 
 }  // namespace onward::net

@@ -23,6 +23,7 @@ struct Draw {
   double acceptance;   ///< mean over the steps since the last draw
   double step_size;
   std::span<const double> parameters;  ///< as the target's names() has them
+  std::span<const double> position{};  ///< in the space that is sampled; empty where there is none such
 };
 
 /// Whoever wants to have draws as they come (a file writer, say). Functions are called from the chain's

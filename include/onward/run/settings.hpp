@@ -17,7 +17,10 @@ struct Start {
   enum class Kind { random, zeros, given };
   Kind kind = Kind::random;
   double scale = 1;                   ///< random: each entry is normal with this standard deviation
-  std::vector<double> position = {};  ///< given: the same for every chain
+  std::vector<double> position = {};  ///< given: the same for every chain, unless there is
+  std::vector<double> spread = {};  ///< an entry each: chains begin at places normal about the given one with
+                                    ///< these standard deviations
+  std::string word = {};  ///< given: stands for all these numbers in run.json, such as a file's name
 };
 
 /// Fields without a value are filled in by resolve(): see there.
