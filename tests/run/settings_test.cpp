@@ -139,7 +139,7 @@ TEST(Resolve, RefusesWhatMakesNoSenseAndNamesFieldAndValue) {
   const std::vector<Case> cases{
       {[](auto& s) {
          s.start.kind = Start::Kind::given;
-         s.start.position = std::vector<double>(10);
+         s.start.position = std::vector<double>(3);
          s.start.spread = {1, 2};
        },
        "spread", "2"},
