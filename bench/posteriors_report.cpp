@@ -60,7 +60,6 @@ void add_duel_rows(const PosteriorsResult& result, std::vector<Row>& rows) {
     rows.push_back({fmt::format("{}: newton-line, c = 1, no tuning", d.posterior->name), d.newton,
                     "ESS/1000 evaluations", "pc-line-fmala at its best step size", d.line, d.ratio(),
                     fmt::format("ratio >= {}", far_below), d.ratio() >= far_below});
-    if (d.posterior->one_dimensional) continue;
     ++count;
     near_ones += d.ratio() >= near_enough ? 1 : 0;
     worst = std::min(worst, d.ratio());

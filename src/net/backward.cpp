@@ -37,13 +37,6 @@ void backward_frozen_norm(const Plan& plan, std::size_t number, std::size_t rows
   adjoints.forget(number + 1);
 }
 
-/// Whether nothing but this tensor is needed after it.
-bool is_cut(const Plan& plan, std::size_t tensor) {
-  for (std::size_t before = 0; before < tensor; ++before)
-    if (plan.last_use(before) >= tensor) return false;
-  return true;
-}
-
 /// Arrays begin at cache lines.
 std::size_t padded(std::size_t floats) { return (floats + 15) / 16 * 16; }
 
@@ -164,7 +157,7 @@ std::vector<std::size_t> checkpoints(const Plan& plan) {
     before.push_back(before.back() + plan.shape(tensor).size());
   std::vector<std::size_t> cuts;
   for (std::size_t tensor = 1; tensor < end; ++tensor)
-    if (is_cut(plan, tensor)) cuts.push_back(tensor);
+    if (plan.is_cut(tensor)) cuts.push_back(tensor);
 
   // Segments as long as a limit allows; of all limits the one that needs least memory in the end.
   std::vector<std::size_t> best{0, end};

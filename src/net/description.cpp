@@ -164,15 +164,16 @@ Layout::Layout(Description description) : description_(std::move(description)) {
 std::size_t Layout::parameter_count() const { return size_of(parameters_); }
 std::size_t Layout::statistic_count() const { return size_of(statistics_); }
 
+double Layout::Step::flops() const {
+  if (std::holds_alternative<Linear>(layer)) return 2.0 * static_cast<double>(in.channels * out.channels);
+  if (const auto* conv = std::get_if<Conv2d>(&layer))
+    return 2.0 * static_cast<double>(conv->kernel_height * conv->kernel_width * in.channels * out.size());
+  return 0;
+}
+
 double Layout::flops_per_row() const {
   double sum = 0;
-  for (const Step& step : steps_) {
-    if (std::holds_alternative<Linear>(step.layer))
-      sum += 2.0 * static_cast<double>(step.in.channels * step.out.channels);
-    if (const auto* conv = std::get_if<Conv2d>(&step.layer))
-      sum += 2.0 * static_cast<double>(conv->kernel_height * conv->kernel_width * step.in.channels *
-                                       step.out.size());
-  }
+  for (const Step& step : steps_) sum += step.flops();
   return sum;
 }
 

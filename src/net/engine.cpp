@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "in_order.hpp"
+
 namespace onward::net {
 namespace {
 
@@ -46,21 +48,6 @@ LineNorms& LineNorms::operator+=(const LineNorms& other) {
   return *this;
 }
 
-void InOrder::use(std::size_t item, const std::function<void()>& use) {
-  std::unique_lock lock(mutex_);
-  turn_.wait(lock, [&] { return failed_ || next_ == item; });
-  if (failed_) return;
-  use();
-  ++next_;
-  turn_.notify_all();
-}
-
-void InOrder::fail() {
-  const std::lock_guard lock(mutex_);
-  failed_ = true;
-  turn_.notify_all();
-}
-
 template <class Memory>
 std::unique_ptr<Memory> Engine::Lender<Memory>::take(const Plan& plan) {
   {
@@ -80,15 +67,18 @@ void Engine::Lender<Memory>::give(std::unique_ptr<Memory> memory) {
   idle.push_back(std::move(memory));
 }
 
-Engine::Engine(std::shared_ptr<const Network> network, std::size_t piece, std::shared_ptr<ThreadPool> pool)
+Engine::Engine(std::shared_ptr<const Network> network, Inputs inputs, std::size_t kept_bytes,
+               std::size_t piece, std::shared_ptr<ThreadPool> pool)
     : network_(std::move(network)),
+      inputs_(std::move(inputs)),
+      kept_bytes_(kept_bytes),
       piece_(piece),
       pool_(std::move(pool)),
       plan_(*network_, piece),
       theta_floats_(network_->layout.parameter_count()),
       theta_(plan_.make_weights(false)) {}
 
-LineNorms Engine::place(VectorView theta, VectorView v) {
+LineNorms Engine::place(VectorView theta, VectorView v, bool forward_next) {
   const std::size_t size = theta_floats_.size();
   if (!v.empty() && !v_) {
     v_ = plan_.make_weights(true);
@@ -99,17 +89,48 @@ LineNorms Engine::place(VectorView theta, VectorView v) {
     norms[i] =
         convert(theta, v, i * block, std::min(size, (i + 1) * block), theta_floats_.data(), v_floats_.data());
   });
-  const std::size_t units = plan_.units().size();
+  start_ = store_ = 0;
+  if (forward_next && kept_bytes_ > 0) choose_kept(!v.empty());
+  const std::size_t units = plan_.units().size() - start_;
   pool_->for_each(v.empty() ? units : 2 * units, [&](std::size_t i) {
     const OneThread one_thread;
     auto memory = piece_memory_.take(plan_);
     if (i < units)
-      plan_.pack(i, theta_floats_.data(), theta_, memory->bench);
+      plan_.pack(start_ + i, theta_floats_.data(), theta_, memory->bench);
     else
-      plan_.pack(i - units, v_floats_.data(), *v_, memory->bench);
+      plan_.pack(start_ + i - units, v_floats_.data(), *v_, memory->bench);
     piece_memory_.give(std::move(memory));
   });
   return tree_sum(std::span<const LineNorms>(norms));
+}
+
+/// Where to start, and what to keep for the next evaluation on this line.
+void Engine::choose_kept(bool on_a_line) {
+  const auto& units = plan_.units();
+  // The line leaves all tensors alone up to this one.
+  std::size_t still = units.size();
+  if (on_a_line)
+    for (std::size_t u = units.size(); u-- > 0;)
+      if (std::any_of(v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].begin),
+                      v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].end),
+                      [](float x) { return x != 0; }))
+        still = u;
+  if (kept_.tensor > 0 && kept_.tensor <= still &&
+      std::equal(kept_.theta.begin(), kept_.theta.end(), theta_floats_.begin()))
+    start_ = kept_.tensor;
+  if (!on_a_line || still == units.size()) return;
+
+  std::size_t wanted = 0;
+  for (std::size_t tensor = 1; tensor <= still; ++tensor)
+    if (plan_.is_cut(tensor) && plan_.shape(tensor).size() * inputs_.count() * sizeof(float) <= kept_bytes_)
+      wanted = tensor;
+  if (wanted <= start_) return;
+  // What would be saved besides must be worth it: lines within the last two layers, say, taking turns, are
+  // better off with what lies before both.
+  constexpr double worth_it = 0.1;
+  if (start_ > 0 && plan_.flops(start_, wanted) < worth_it * plan_.flops(0, units.size())) return;
+  start_ = 0;
+  store_ = wanted;
 }
 
 std::size_t Engine::rows_of(std::size_t number, std::size_t rows) const {
@@ -118,7 +139,7 @@ std::size_t Engine::rows_of(std::size_t number, std::size_t rows) const {
 
 /// Kernels for all numbers of rows that will occur.
 void Engine::prepare(std::size_t rows, std::size_t order) {
-  const std::size_t chunk = plan_.chunk(order), units = plan_.units().size();
+  const std::size_t chunk = plan_.chunk(), units = plan_.units().size();
   for (const std::size_t in_piece : {std::min(piece_, rows), rows % piece_}) {
     if (in_piece == 0) continue;
     plan_.prepare(plan_.trunk(), units, in_piece, order > 0);
@@ -127,45 +148,84 @@ void Engine::prepare(std::size_t rows, std::size_t order) {
   }
 }
 
+Stack Engine::kept_rows(std::size_t first) {
+  return {kept_.rows.data() + first * plan_.shape(kept_.tensor).size(), 0, 1};
+}
+
+/// From tensor `start`, which is the input or kept; tensor `store`, unless 0, is kept on the way.
 Stack Engine::piece_forward(const Inputs& inputs, std::size_t first, std::size_t rows, std::size_t order,
-                            PieceMemory& memory) {
-  const Weights* v = order > 0 ? &*v_ : nullptr;
+                            std::size_t start, std::size_t store, PieceMemory& memory) {
   const std::size_t trunk = plan_.trunk(), units = plan_.units().size();
+  const auto run = [&](std::size_t from, std::size_t to, std::size_t count, Slots& slots, const Stack& in,
+                       const Stack& out) {
+    return net::forward(plan_, from, to, count, order, theta_, order > 0 ? &*v_ : nullptr, slots, in, out,
+                        memory.bench);
+  };
+  // Units [from, to), and what is kept in between. `row` is the first row's number.
+  const auto run_and_keep = [&](std::size_t from, std::size_t to, std::size_t row, std::size_t count,
+                                Slots& slots, const Stack& in, const Stack& out) {
+    if (store <= from || store > to) return run(from, to, count, slots, in, out);
+    const Stack kept = run(from, store, count, slots, in, kept_rows(row));
+    return run(store, to, count, slots, kept, out);
+  };
+
   memory.head.reserve(rows, order);
   Stack between = memory.head.tensor(trunk);
-  if (trunk == 0) {
-    inputs.read_channels_last(first, rows, between.data);
+  if (start >= trunk) {
+    between = start > 0 ? kept_rows(first) : between;
+    if (start == 0) inputs.read_channels_last(first, rows, between.data);
   } else {
-    const std::size_t chunk = plan_.chunk(order), width = plan_.shape(trunk).size();
+    const std::size_t chunk = plan_.chunk(), width = plan_.shape(trunk).size();
     memory.trunk.reserve(std::min(chunk, rows), order);
     for (std::size_t row = 0; row < rows; row += chunk) {
       const std::size_t count = std::min(chunk, rows - row);
-      const Stack in = memory.trunk.tensor(0);
-      inputs.read_channels_last(first + row, count, in.data);
+      const Stack in = start > 0 ? kept_rows(first + row) : memory.trunk.tensor(0);
+      if (start == 0) inputs.read_channels_last(first + row, count, in.data);
       const Stack out{between.data + row * width, between.stride, 1};
-      between.parts =
-          net::forward(plan_, 0, trunk, count, order, theta_, v, memory.trunk, in, out, memory.bench).parts;
+      between.parts = run_and_keep(start, trunk, first + row, count, memory.trunk, in, out).parts;
     }
   }
-  return net::forward(plan_, trunk, units, rows, order, theta_, v, memory.head, between,
-                      memory.head.tensor(units), memory.bench);
+  return run_and_keep(std::max(start, trunk), units, first, rows, memory.head, between,
+                      memory.head.tensor(units));
 }
 
-void Engine::forward(const Inputs& inputs, std::size_t order, const UseOutputs& use) {
+void Engine::for_pieces(const Inputs& inputs, std::size_t order, std::size_t start, std::size_t store,
+                        const UseOutputs& use) {
   prepare(inputs.count(), order);
   pool_->for_each(pieces(inputs.count()), [&](std::size_t i) {
     const OneThread one_thread;
     auto memory = piece_memory_.take(plan_);
     const std::size_t rows = rows_of(i, inputs.count());
-    use(i * piece_, rows, piece_forward(inputs, i * piece_, rows, order, *memory));
+    use(i * piece_, rows, piece_forward(inputs, i * piece_, rows, order, start, store, *memory));
     piece_memory_.give(std::move(memory));
   });
 }
 
+void Engine::forward(std::size_t order, const UseOutputs& use) {
+  if (store_ == 0) return for_pieces(inputs_, order, start_, 0, use);
+  const std::size_t size = plan_.shape(store_).size() * inputs_.count();
+  kept_.theta.clear();
+  kept_.tensor = store_;
+  if (kept_.rows.size() != size) {
+    kept_.rows = {};
+    kept_.rows.resize(size);
+  }
+  try {
+    for_pieces(inputs_, order, start_, store_, use);
+  } catch (...) {
+    kept_.tensor = 0;
+    throw;
+  }
+  const std::size_t before =
+      store_ < plan_.units().size() ? plan_.units()[store_].begin : theta_floats_.size();
+  kept_.theta.assign(theta_floats_.begin(), theta_floats_.begin() + static_cast<std::ptrdiff_t>(before));
+}
+
+void Engine::predict(const Inputs& inputs, const UseOutputs& use) { for_pieces(inputs, 0, 0, 0, use); }
+
 /// Fills the kept tensors, and the last segment.
-void Engine::tape_forward(const Inputs& inputs, std::size_t first, std::size_t rows, Tape& tape,
-                          BackwardMemory& memory) {
-  inputs.read_channels_last(first, rows, tape.tensor(0));
+void Engine::tape_forward(std::size_t first, std::size_t rows, Tape& tape, BackwardMemory& memory) {
+  inputs_.read_channels_last(first, rows, tape.tensor(0));
   const auto& kept = tape.kept();
   if (kept.size() > 2) memory.slots.reserve(rows, 0);
   for (std::size_t i = 0; i + 2 < kept.size(); ++i)
@@ -190,8 +250,8 @@ void Engine::tape_backward(std::size_t first, std::size_t rows, Tape& tape, Back
   }
 }
 
-void Engine::gradient(const Inputs& inputs, GradientForm form, const Loss& loss, std::span<double> out) {
-  const std::size_t rows = inputs.count(), count = pieces(rows), units = plan_.units().size();
+void Engine::gradient(GradientForm form, const Loss& loss, std::span<double> out) {
+  const std::size_t rows = inputs_.count(), count = pieces(rows), units = plan_.units().size();
   for (const std::size_t in_piece : {std::min(piece_, rows), rows % piece_})
     if (in_piece > 0) plan_.prepare_backward(in_piece);
   if (!backward_weights_) backward_weights_ = plan_.make_backward_weights();
@@ -213,7 +273,7 @@ void Engine::gradient(const Inputs& inputs, GradientForm form, const Loss& loss,
       const OneThread one_thread;
       auto memory = backward_memory_.take(plan_);
       tapes[i] = make_tape(i);
-      tape_forward(inputs, i * piece_, rows_of(i, rows), *tapes[i], *memory);
+      tape_forward(i * piece_, rows_of(i, rows), *tapes[i], *memory);
       backward_memory_.give(std::move(memory));
     });
 
@@ -226,7 +286,7 @@ void Engine::gradient(const Inputs& inputs, GradientForm form, const Loss& loss,
       const std::size_t in_piece = rows_of(i, rows);
       if (form != GradientForm::whole) {
         if (!memory->tape || memory->tape->kept() != kept) memory->tape = make_tape(i);
-        tape_forward(inputs, i * piece_, in_piece, *memory->tape, *memory);
+        tape_forward(i * piece_, in_piece, *memory->tape, *memory);
       }
       tape_backward(i * piece_, in_piece, form == GradientForm::whole ? *tapes[i] : *memory->tape, *memory,
                     loss);
@@ -241,15 +301,17 @@ void Engine::gradient(const Inputs& inputs, GradientForm form, const Loss& loss,
   });
 }
 
-std::size_t Engine::forward_bytes(std::size_t order, std::size_t rows) const {
+std::size_t Engine::forward_bytes(std::size_t order) const {
+  const std::size_t rows = inputs_.count();
   const std::size_t weights = 2 * theta_floats_.size() * sizeof(float) * (order > 0 ? 2 : 1);
   const std::size_t at_once = std::min(pool_->threads(), pieces(rows)), in_piece = std::min(piece_, rows);
   const PieceMemory memory(plan_);
-  return weights + at_once * (memory.trunk.bytes(std::min(plan_.chunk(order), in_piece), order) +
+  return weights + at_once * (memory.trunk.bytes(std::min(plan_.chunk(), in_piece), order) +
                               memory.head.bytes(in_piece, order));
 }
 
-std::size_t Engine::gradient_bytes(GradientForm form, std::size_t rows) const {
+std::size_t Engine::gradient_bytes(GradientForm form) const {
+  const std::size_t rows = inputs_.count();
   const std::size_t units = plan_.units().size(), parameters = theta_floats_.size() * sizeof(float);
   const std::size_t at_once = std::min(pool_->threads(), pieces(rows)), in_piece = std::min(piece_, rows);
   const auto kept =

@@ -2,7 +2,6 @@
 // A network at a place, shown data piece by piece on the threads of a pool: what a posterior does before it
 // looks at answers.
 
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -18,6 +17,13 @@
 
 namespace onward::net {
 
+/// A tensor of all rows that was kept: lines within the layers after it leave it as it is.
+struct KeptTensor {
+  std::size_t tensor = 0;  ///< its number; 0: none is kept
+  Floats theta;            ///< the parameters of all units before it
+  Floats rows;
+};
+
 /// Sums over all parameters.
 struct LineNorms {
   double theta_theta = 0, theta_v = 0, v_v = 0;
@@ -25,43 +31,34 @@ struct LineNorms {
   LineNorms& operator+=(const LineNorms& other);
 };
 
-/// Lets items of a loop that were computed in any order be used in theirs. Items must be begun in order.
-class InOrder {
- public:
-  /// Calls use() when it was called for all items before. Does nothing once an item has failed.
-  void use(std::size_t item, const std::function<void()>& use);
-  void fail();
-
- private:
-  std::mutex mutex_;
-  std::condition_variable turn_;
-  std::size_t next_ = 0;
-  bool failed_ = false;
-};
-
 class Engine {
  public:
-  Engine(std::shared_ptr<const Network> network, std::size_t piece, std::shared_ptr<ThreadPool> pool);
+  /// Of `inputs`, activations of up to so many bytes may be kept from evaluation to evaluation.
+  Engine(std::shared_ptr<const Network> network, Inputs inputs, std::size_t kept_bytes, std::size_t piece,
+         std::shared_ptr<ThreadPool> pool);
 
   const Plan& plan() const { return plan_; }
   std::size_t piece() const { return piece_; }
   ThreadPool& pool() { return *pool_; }
 
-  /// Goes to theta, on a line along v (order 0: empty). Entries after the network's parameters are ignored.
-  LineNorms place(VectorView theta, VectorView v);
+  /// Goes to theta, on a line along v (order 0: empty), to call one of the others next. Entries after the
+  /// network's parameters are ignored. What a kept tensor makes superfluous is left out if `forward_next`.
+  LineNorms place(VectorView theta, VectorView v, bool forward_next);
 
-  /// Calls use(first row, rows, outputs) for each piece, on any thread.
+  /// Calls use(first row, rows, outputs) for each piece of the inputs, on any thread.
   using UseOutputs = std::function<void(std::size_t first, std::size_t rows, const Stack& outputs)>;
-  void forward(const Inputs& inputs, std::size_t order, const UseOutputs& use);
+  void forward(std::size_t order, const UseOutputs& use);
+  /// The same, order 0, for other inputs.
+  void predict(const Inputs& inputs, const UseOutputs& use);
 
   /// Calls loss(first row, rows, outputs, derivatives by them) for each piece, on any thread, and adds up
   /// derivatives by the parameters in `out`.
   using Loss =
       std::function<void(std::size_t first, std::size_t rows, const float* outputs, float* by_outputs)>;
-  void gradient(const Inputs& inputs, GradientForm form, const Loss& loss, std::span<double> out);
+  void gradient(GradientForm form, const Loss& loss, std::span<double> out);
 
-  std::size_t forward_bytes(std::size_t order, std::size_t rows) const;
-  std::size_t gradient_bytes(GradientForm form, std::size_t rows) const;
+  std::size_t forward_bytes(std::size_t order) const;
+  std::size_t gradient_bytes(GradientForm form) const;
 
  private:
   /// What one thread needs for gradients.
@@ -85,20 +82,27 @@ class Engine {
   std::size_t pieces(std::size_t rows) const { return (rows + piece_ - 1) / piece_; }
   std::size_t rows_of(std::size_t number, std::size_t rows) const;
   void prepare(std::size_t rows, std::size_t order);
+  void choose_kept(bool on_a_line);
+  void for_pieces(const Inputs& inputs, std::size_t order, std::size_t start, std::size_t store,
+                  const UseOutputs& use);
   Stack piece_forward(const Inputs& inputs, std::size_t first, std::size_t rows, std::size_t order,
-                      PieceMemory& memory);
-  void tape_forward(const Inputs& inputs, std::size_t first, std::size_t rows, Tape& tape,
-                    BackwardMemory& memory);
+                      std::size_t start, std::size_t store, PieceMemory& memory);
+  Stack kept_rows(std::size_t first);
+  void tape_forward(std::size_t first, std::size_t rows, Tape& tape, BackwardMemory& memory);
   void tape_backward(std::size_t first, std::size_t rows, Tape& tape, BackwardMemory& memory,
                      const Loss& loss);
 
   std::shared_ptr<const Network> network_;
-  std::size_t piece_;
+  Inputs inputs_;
+  std::size_t kept_bytes_, piece_;
   std::shared_ptr<ThreadPool> pool_;
   Plan plan_;
   Floats theta_floats_, v_floats_;
   Weights theta_;
   std::optional<Weights> v_;
+  KeptTensor kept_;
+  std::size_t start_ = 0;  // the tensor that the next evaluation starts from: 0, or the one that is kept
+  std::size_t store_ = 0;  // the tensor that it is to keep, or 0
   std::optional<std::vector<PackedWeights>> backward_weights_;
   Lender<PieceMemory> piece_memory_;
   Lender<BackwardMemory> backward_memory_;

@@ -67,7 +67,7 @@ Plan::Plan(const Network& network, std::size_t piece) : network_(network) {
   find_trunk();
   for (std::size_t u = 0; u < units_.size(); ++u)
     if (units_[u].is_product())
-      products_.emplace_back(steps[units_[u].step], units_[u].relu, u < trunk_ ? chunk(1) : piece);
+      products_.emplace_back(steps[units_[u].step], units_[u].relu, u < trunk_ ? chunk() : piece);
 }
 
 void Plan::find_trunk() {
@@ -78,11 +78,24 @@ void Plan::find_trunk() {
     trunk_ = std::max(trunk_, std::min(last_use_[tensor] + 1, units_.size()));
 }
 
-std::size_t Plan::chunk(std::size_t order) const {
+std::size_t Plan::chunk() const {
   std::size_t most = 1;
   for (std::size_t u = 0; u < trunk_; ++u) most = std::max(most, units_[u].in.size() + units_[u].out.size());
   constexpr std::size_t cache_floats = std::size_t{1} << 18;  // 1 MB: half of a usual second-level cache
-  return std::max(std::size_t{1}, cache_floats / (most * (order + 1)));
+  constexpr std::size_t parts = 2;                            // value and slope
+  return std::max(std::size_t{1}, cache_floats / (most * parts));
+}
+
+double Plan::flops(std::size_t first, std::size_t end) const {
+  double sum = 0;
+  for (std::size_t u = first; u < end; ++u) sum += network_.layout.steps()[units_[u].step].flops();
+  return sum;
+}
+
+bool Plan::is_cut(std::size_t tensor) const {
+  for (std::size_t before = 0; before < tensor; ++before)
+    if (last_use_[before] >= tensor) return false;
+  return true;
 }
 
 const Shape& Plan::shape(std::size_t tensor) const {

@@ -56,8 +56,13 @@ class Plan {
   /// Units before this one work on images: their activations are large and their products do not need many
   /// rows, so they take a few rows at a time. No tensor from before it is used after it, except its input.
   std::size_t trunk() const { return trunk_; }
-  /// How many rows those take at a time: their activations stay in the second-level cache.
-  std::size_t chunk(std::size_t order) const;
+  /// How many rows those take at a time: their activations stay in the second-level cache. It is the same for
+  /// jets of every order, so that their values have the same bits.
+  std::size_t chunk() const;
+  /// Of units [first, end), for a row: what layers that are no products do is not counted.
+  double flops(std::size_t first, std::size_t end) const;
+  /// Whether nothing but this tensor is needed of those up to it.
+  bool is_cut(std::size_t tensor) const;
 
   void prepare(std::size_t first_unit, std::size_t end_unit, std::size_t rows, bool tangents);
   void prepare_backward(std::size_t rows);

@@ -61,7 +61,7 @@ class Posterior::Implementation {
         pool(given_pool ? std::move(given_pool) : std::make_shared<ThreadPool>(1)) {
     check(*network, data, options);
     if (options.piece == 0) options.piece = choose_piece(network->layout, data.count());
-    engine.emplace(network, options.piece, pool);
+    engine.emplace(network, data.inputs, options.kept_activations_bytes, options.piece, pool);
   }
 
   std::size_t parameters() const { return network->layout.parameter_count(); }
@@ -70,10 +70,10 @@ class Posterior::Implementation {
 
   Jet jet(VectorView theta, VectorView v, Order order) {
     const auto k = static_cast<std::size_t>(order);
-    const LineNorms norms = engine->place(theta, order == Order::value ? VectorView{} : v);
+    const LineNorms norms = engine->place(theta, order == Order::value ? VectorView{} : v, true);
     if (!norms.fits) return {-std::numeric_limits<double>::infinity(), 0, 0};
     std::vector<Sums> sums((data.count() + options.piece - 1) / options.piece);
-    engine->forward(data.inputs, k, [&](std::size_t first, std::size_t rows, const Stack& outputs) {
+    engine->forward(k, [&](std::size_t first, std::size_t rows, const Stack& outputs) {
       sums[first / options.piece] = likelihood_sums(data.answers, first, rows, outputs);
     });
     Jet jet = from_sums(tree_sum(std::span<const Sums>(sums)), theta, v);
@@ -87,7 +87,7 @@ class Posterior::Implementation {
   }
 
   double gradient(VectorView theta, std::span<double> out, GradientForm form) {
-    const LineNorms norms = engine->place(theta, {});
+    const LineNorms norms = engine->place(theta, {}, false);
     if (!norms.fits) {
       std::fill(out.begin(), out.end(), 0.0);
       return -std::numeric_limits<double>::infinity();
@@ -95,7 +95,7 @@ class Posterior::Implementation {
     std::vector<Sums> sums((data.count() + options.piece - 1) / options.piece);
     const auto by_net = out.first(parameters());
     engine->gradient(
-        data.inputs, form,
+        form,
         [&](std::size_t first, std::size_t rows, const float* outputs, float* by_outputs) {
           sums[first / options.piece].value =
               likelihood_backward(data.answers, first, rows, outputs, by_outputs);
@@ -119,8 +119,8 @@ class Posterior::Implementation {
     if (out.size() != inputs.count() * width)
       throw UsageError(fmt::format("there is room for {} outputs and there will be {}", out.size(),
                                    inputs.count() * width));
-    engine->place(theta, {});
-    engine->forward(inputs, 0, [&](std::size_t first, std::size_t rows, const Stack& outputs) {
+    engine->place(theta, {}, false);
+    engine->predict(inputs, [&](std::size_t first, std::size_t rows, const Stack& outputs) {
       std::copy_n(outputs.data, rows * width, out.data() + first * width);
     });
   }
@@ -215,10 +215,10 @@ void Posterior::predict(VectorView theta, const Inputs& inputs, std::span<float>
 }
 
 std::size_t Posterior::jet_bytes(Order order) const {
-  return implementation_->engine->forward_bytes(static_cast<std::size_t>(order), data().count());
+  return implementation_->engine->forward_bytes(static_cast<std::size_t>(order));
 }
 std::size_t Posterior::gradient_bytes(GradientForm form) const {
-  return implementation_->engine->gradient_bytes(form, data().count());
+  return implementation_->engine->gradient_bytes(form);
 }
 
 }  // namespace onward::net

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -18,9 +19,12 @@ namespace {
 // more: in few dimensions a sweep says little.
 constexpr std::size_t warmup_sweeps = 300, kept_sweeps = 200, least_steps = 5000, pilot_chains = 2;
 constexpr std::size_t pilot_draws = 500;
+// Pilots of which none makes so many effective draws say little, and are run again at twice the length while
+// a candidate's would take no more than so many evaluations.
+constexpr double telling_ess = 100, most_evaluations = 2e6;
 // Draws are thinned towards this much ESS each, but not beyond so many sweeps.
 constexpr double wanted_ess_per_draw = 0.5;
-constexpr std::size_t most_sweeps_per_draw = 200;
+constexpr std::size_t most_sweeps_per_draw = 400;
 
 double price_per_step(const std::string& sampler, std::size_t dimension) {
   const EvaluationPrice price = EvaluationPrice::of_dimension(dimension);
@@ -41,6 +45,29 @@ std::uint64_t pilot_seed(std::uint64_t seed, std::size_t candidate) {
   return Stream(seed, 0xffffffffU).block(0, Purpose::shuffle, static_cast<std::uint32_t>(candidate))[0];
 }
 
+/// One candidate, `length` times as long as the shortest pilot; nothing if there was no time for it.
+std::optional<Pilot> run_pilot(const AnyTarget& target, RunSettings settings, std::size_t length,
+                               const Hooks& hooks) {
+  const std::size_t dimension = target.dimension(), least_sweeps = least_steps / dimension;
+  settings.chains = pilot_chains;
+  settings.target_acceptance = {};
+  settings.warmup = length * steps_for(settings.sampler, dimension, std::max(warmup_sweeps, least_sweeps));
+  settings.draws = pilot_draws;
+  settings.thin = std::max<std::size_t>(
+      1, length * steps_for(settings.sampler, dimension, std::max(kept_sweeps, least_sweeps)) / pilot_draws);
+  if (settings.sampler != "newton-line") settings.directions = "auto";
+  const Run run = sample(target, settings, hooks);
+  if (run.ending != Ending::complete) return std::nullopt;
+  Pilot result{settings.sampler, INFINITY, 0, pilot_chains * pilot_draws * *settings.thin};
+  for (std::size_t i = 0; i < run.names.size(); ++i)
+    result.min_ess = std::fmin(result.min_ess, ess_bulk(run.parameter(i)));
+  // Warm-up costs the same share for all, so that the kept part's evaluations are in proportion.
+  const double kept =
+      static_cast<double>(result.steps) / static_cast<double>(result.steps + pilot_chains * *settings.warmup);
+  result.evaluations = kept * EvaluationPrice::of_dimension(dimension).of(run.counts());
+  return result;
+}
+
 }  // namespace
 
 Choice choose_sampler(const AnyTarget& target, const RunSettings& requested, const Hooks& hooks) {
@@ -50,36 +77,28 @@ Choice choose_sampler(const AnyTarget& target, const RunSettings& requested, con
 
   Choice choice{"newton-line", dimension, 1000 * dimension, {}};
   const auto begin = std::chrono::steady_clock::now();
-  for (std::size_t c = 0; c < candidates.size(); ++c) {
-    RunSettings pilot = requested;
-    pilot.sampler = candidates[c];
-    pilot.seed = pilot_seed(*requested.seed, c);
-    pilot.chains = pilot_chains;
-    pilot.target_acceptance = {};
-    const std::size_t least_sweeps = least_steps / dimension;
-    pilot.warmup = steps_for(candidates[c], dimension, std::max(warmup_sweeps, least_sweeps));
-    pilot.draws = pilot_draws;
-    pilot.thin = std::max<std::size_t>(
-        1, steps_for(candidates[c], dimension, std::max(kept_sweeps, least_sweeps)) / pilot_draws);
-    if (candidates[c] != "newton-line") pilot.directions = "auto";
-    if (requested.max_seconds > 0) {
-      const std::chrono::duration<double> used = std::chrono::steady_clock::now() - begin;
-      pilot.max_seconds = std::max(1e-3, requested.max_seconds / 4 - used.count());
+  Hooks quiet;
+  quiet.stop = hooks.stop;
+  quiet.progress = hooks.progress;
+  for (std::size_t length = 1;; length *= 2) {
+    std::vector<Pilot> pilots;
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      RunSettings settings = requested;
+      settings.sampler = candidates[c];
+      settings.seed = pilot_seed(*requested.seed, c);
+      settings.max_seconds = requested.max_seconds / 4;
+      quiet.seconds_used = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      const auto pilot = run_pilot(target, settings, length, quiet);
+      if (!pilot) break;
+      pilots.push_back(*pilot);
     }
-    Hooks quiet;
-    quiet.stop = hooks.stop;
-    quiet.progress = hooks.progress;
-    const Run run = sample(target, pilot, quiet);
-    if (run.ending != Ending::complete) return {"newton-line", dimension, 1000 * dimension, {}};
-    Pilot result{candidates[c], INFINITY, 0, pilot_chains * pilot_draws * *pilot.thin};
-    for (std::size_t i = 0; i < run.names.size(); ++i)
-      result.min_ess = std::fmin(result.min_ess, ess_bulk(run.parameter(i)));
-    // Warm-up costs the same share for all, so that the kept part's evaluations are in proportion.
-    const double kept =
-        static_cast<double>(result.steps) / static_cast<double>(result.steps + pilot_chains * *pilot.warmup);
-    result.evaluations = kept * EvaluationPrice::of_dimension(dimension).of(run.counts());
-    choice.pilots.push_back(result);
+    if (pilots.size() < candidates.size()) break;
+    choice.pilots = pilots;
+    const auto told = [](const Pilot& pilot) { return pilot.min_ess >= telling_ess; };
+    const auto dear = [](const Pilot& pilot) { return 2 * pilot.evaluations > most_evaluations; };
+    if (std::ranges::any_of(pilots, told) || std::ranges::any_of(pilots, dear)) break;
   }
+  if (choice.pilots.empty()) return choice;
   std::stable_sort(choice.pilots.begin(), choice.pilots.end(),
                    [](const Pilot& a, const Pilot& b) { return a.score() > b.score(); });
   const Pilot& best = choice.pilots.front();

@@ -177,6 +177,23 @@ TEST(Choice, InterruptedInThePilotsIsARunWithoutDraws) {
   EXPECT_THAT(describe(*run.choice), HasSubstr("no time"));
 }
 
+TEST(Choice, PilotsThatTellNothingAreRepeatedAtTwiceTheLength) {
+  // A normal in two dimensions tells at once; the funnel's neck takes far longer than a first pilot.
+  const AnyTarget easy = target(2, [](const auto& t) { return -0.5 * (t[0] * t[0] + t[1] * t[1]); });
+  const AnyTarget hard = target(2, [](const auto& t) {
+    using std::exp;
+    return -t[0] * t[0] / 200.0 + 0.5 * t[0] - 0.5 * exp(t[0]) * t[1] * t[1];
+  });
+  RunSettings s = automatic();
+  s.draws = 1;
+  s.warmup = 0;
+  s.thin = 1;
+  const auto steps = [&](const AnyTarget& model) {
+    return std::ranges::find(sample(model, s).choice->pilots, "newton-line", &Pilot::sampler)->steps;
+  };
+  EXPECT_GE(steps(hard), 2 * steps(easy));
+}
+
 TEST(Choice, WithoutTimeForPilotsIsNewtonLine) {
   RunSettings s = automatic();
   s.max_seconds = 0.3;

@@ -128,7 +128,7 @@ class BruteForce {
     const bool plain = choices_[0] < 0.1;
     const double tau = 0.1 * std::pow(100.0, choices_[1]);
     const auto mean = [&](const Vector& at) {
-      const double h = scale(at, w, floor), longest = 2.5 / std::sqrt(h);
+      const double h = scale(at, w, floor), longest = 2.25 / std::sqrt(h);
       return plain ? 0 : c * std::clamp(jet(at, w).slope / h, -longest, longest);
     };
     const auto sd = [&](const Vector& at) {

@@ -82,6 +82,8 @@ class Layout {
     std::size_t begin, end;  ///< the layer's parameters in theta: weight, then bias; none if equal
     std::size_t statistics;  ///< a batch norm's first running statistic: means, then variances
     bool has_bias() const;
+    /// Multiplications and additions for one row, of linear layers and convolutions.
+    double flops() const;
   };
 
   /// Throws UsageError that names the first layer that does not fit, what it was given and what it needs.
@@ -95,7 +97,7 @@ class Layout {
   std::size_t statistic_count() const;
   const Shape& input() const { return description_.input; }
   const Shape& output() const { return steps_.empty() ? description_.input : steps_.back().out; }
-  /// Multiplications and additions of one plain evaluation of one row.
+  /// Those of all layers.
   double flops_per_row() const;
 
  private:

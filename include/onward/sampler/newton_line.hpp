@@ -17,7 +17,7 @@ template <class Real>
 struct BasicNewtonLine {
   static constexpr DirectionLaw needs = DirectionLaw::any;
   static constexpr Order order = Order::curvature;
-  static constexpr double longest = 2.5;      ///< widths that the mean of a proposal may be away
+  static constexpr double longest = 2.25;     ///< widths that the mean of a proposal may be away
   static constexpr double plain_share = 0.1;  ///< of the moves
 
   double relaxation = 1;  ///< c, between 0 and 2
