@@ -317,7 +317,7 @@ void evaluate(const LogregSettings& s, const Problem& problem, const std::vector
                               return a.count() < b.count();
                             })->count();
   const bool axes = chains.size() > 1 || row.sampler == "newton-line-axis";
-  const std::size_t burned = axes ? count / 2 : std::min(count - 1, s.burn / s.thin);
+  const std::size_t burned = axes ? count / 10 : std::min(count - 1, s.burn / s.thin);
   const std::size_t last = std::min(count - burned, std::max<std::size_t>(1, paper_keeps / chains.size()));
   row.kept = (count - burned) * chains.size();
   row.last = predict(problem, chains, count - last, count, paper_keeps, pool);

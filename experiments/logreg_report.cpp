@@ -41,7 +41,7 @@ std::string footnotes(const LogregTable& table) {
       "to chains that have not arrived, since stopping early helps the test NLL of a linear model. ESS: "
       "bulk, "
       "of the log posterior and the least of 50 random\n"
-      "weights, over the kept half, per second of the whole run; of chains that have not arrived it means "
+      "weights, over the kept draws, per second of the whole run; of chains that have not arrived it means "
       "little.\n";
   for (const auto& row : table.rows)
     if (row.rhat_log_density)
@@ -55,7 +55,7 @@ std::string title(const LogregTable& table) {
   const auto& s = table.settings;
   return fmt::format(
       "Table 2: MNIST, softmax regression, D = {0}; {1} training images, {2} steps, {3} burned, every {4}th "
-      "kept; newton-line-axis: {5} sweeps of {0} steps, half burned",
+      "kept; newton-line-axis: {5} sweeps of {0} steps, a tenth burned",
       table.rows.empty() ? 0 : table.rows[0].dimension, s.images, s.steps, s.burn, s.thin, s.sweeps);
 }
 

@@ -474,9 +474,11 @@ class Turns {
 
   void go_on(AxisChain& chain) {
     begin_ = Clock::now();
-    constexpr double slice = 0.05;  // seconds: not felt, and chains keep abreast
     if (sweeps_ == 0) chain.start(settings_.start_spread);
-    while (!ended() && seconds_since(begin_) < slice) sweep(chain);
+    // At least one sweep a slice: starting alone takes longer than that with many rows.
+    do {
+      sweep(chain);
+    } while (!ended() && seconds_since(begin_) < settings_.slice);
     if (!warm_) chain.report.warmup_seconds += seconds_since(begin_);
   }
 

@@ -272,6 +272,13 @@ TEST(AxisSampler, BitsDoNotDependOnThreads) {
   }
 }
 
+TEST(AxisSampler, ChainsWhoseStartTakesLongerThanASliceGoOn) {
+  const Problem p = problem(glm::Family::bernoulli);
+  const Result ordinary = run(p, {.chains = 3, .warmup = 2, .draws = 5, .threads = 2});
+  const Result hurried = run(p, {.chains = 3, .warmup = 2, .draws = 5, .threads = 2, .slice = 0});
+  EXPECT_EQ(ordinary.draws, hurried.draws);
+}
+
 TEST(AxisSampler, DriftStaysSmallAndLogDensityRight) {
   for (const glm::Family family : all_families()) {
     SCOPED_TRACE(glm::to_string(family));

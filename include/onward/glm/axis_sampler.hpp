@@ -35,6 +35,7 @@ struct AxisSettings {
   double curvature_floor = 0.02;
   double start_spread = 1.5;       ///< starts: the mode plus so many posterior widths of normal noise
   std::size_t refresh_every = 50;  ///< sweeps after which the predictor is computed afresh
+  double slice = 0.05;             ///< seconds that a chain goes on for before others have their turn
 };
 
 /// One kept draw, valid during the call.
