@@ -202,7 +202,11 @@ void Engine::for_pieces(const Inputs& inputs, std::size_t order, std::size_t sta
 }
 
 void Engine::forward(std::size_t order, const UseOutputs& use) {
-  if (store_ == 0) return for_pieces(inputs_, order, start_, 0, use);
+  if (store_ == 0) {
+    if (start_ > 0) ++kept_report_.reused;
+    return for_pieces(inputs_, order, start_, 0, use);
+  }
+  ++kept_report_.stored;
   const std::size_t size = plan_.shape(store_).size() * inputs_.count();
   kept_.theta.clear();
   kept_.tensor = store_;
@@ -223,15 +227,10 @@ void Engine::forward(std::size_t order, const UseOutputs& use) {
 
 void Engine::predict(const Inputs& inputs, const UseOutputs& use) { for_pieces(inputs, 0, 0, 0, use); }
 
-/// Fills the kept tensors, and the last segment.
+/// Leaves the kept tensors and the last segment.
 void Engine::tape_forward(std::size_t first, std::size_t rows, Tape& tape, BackwardMemory& memory) {
   inputs_.read_channels_last(first, rows, tape.tensor(0));
-  const auto& kept = tape.kept();
-  if (kept.size() > 2) memory.slots.reserve(rows, 0);
-  for (std::size_t i = 0; i + 2 < kept.size(); ++i)
-    net::forward(plan_, kept[i], kept[i + 1], rows, 0, theta_, nullptr, memory.slots, tape.stack(kept[i]),
-                 tape.stack(kept[i + 1]), memory.bench);
-  forward_on_tape(plan_, kept[kept.size() - 2], kept.back(), rows, theta_, tape, memory.bench);
+  forward_on_tape(plan_, 0, plan_.units().size(), rows, theta_, tape, memory.bench);
 }
 
 void Engine::tape_backward(std::size_t first, std::size_t rows, Tape& tape, BackwardMemory& memory,
@@ -320,10 +319,9 @@ std::size_t Engine::gradient_bytes(GradientForm form) const {
   for (std::size_t tensor = 0; tensor <= units; ++tensor)
     largest = std::max(largest, plan_.shape(tensor).size());
   const std::size_t tape_rows = form == GradientForm::whole ? rows : at_once * in_piece;
-  const std::size_t slots = form == GradientForm::checkpoint ? Slots(plan_, 0, units).bytes(in_piece, 0) : 0;
   // theta, packed twice; of each thread its gradient and two adjoints.
   return 3 * parameters + tape_rows * tape_floats(plan_, kept) * sizeof(float) +
-         at_once * (parameters + 2 * in_piece * largest * sizeof(float) + slots);
+         at_once * (parameters + 2 * in_piece * largest * sizeof(float));
 }
 
 }  // namespace onward::net

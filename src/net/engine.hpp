@@ -57,14 +57,15 @@ class Engine {
       std::function<void(std::size_t first, std::size_t rows, const float* outputs, float* by_outputs)>;
   void gradient(GradientForm form, const Loss& loss, std::span<double> out);
 
+  const KeptReport& kept() const { return kept_report_; }
+
   std::size_t forward_bytes(std::size_t order) const;
   std::size_t gradient_bytes(GradientForm form) const;
 
  private:
   /// What one thread needs for gradients.
   struct BackwardMemory {
-    explicit BackwardMemory(const Plan& plan) : slots(plan, 0, plan.units().size()), adjoints(plan) {}
-    Slots slots;
+    explicit BackwardMemory(const Plan& plan) : adjoints(plan) {}
     Adjoints adjoints;
     std::unique_ptr<Tape> tape;  // not in the form that keeps all
     Floats gradient;
@@ -101,6 +102,7 @@ class Engine {
   Weights theta_;
   std::optional<Weights> v_;
   KeptTensor kept_;
+  KeptReport kept_report_;
   std::size_t start_ = 0;  // the tensor that the next evaluation starts from: 0, or the one that is kept
   std::size_t store_ = 0;  // the tensor that it is to keep, or 0
   std::optional<std::vector<PackedWeights>> backward_weights_;

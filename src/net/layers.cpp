@@ -139,6 +139,16 @@ void take_larger(std::size_t channels, std::size_t parts, const Stack& in, const
   for (std::size_t c = 0; c < channels; ++c) best[c] = value[c] > best[c] ? value[c] : best[c];
 }
 
+/// Derivatives go to the first place that has the best value.
+void hand_over(std::size_t channels, const float* __restrict value, const float* __restrict best,
+               float* __restrict left, float* __restrict by_value) {
+  for (std::size_t c = 0; c < channels; ++c) {
+    const bool here = value[c] == best[c];
+    by_value[c] += here ? left[c] : 0.0f;
+    left[c] = here ? 0.0f : left[c];
+  }
+}
+
 Stack moved(const Stack& stack, std::size_t by) { return {stack.data + by, stack.stride, stack.parts}; }
 
 }  // namespace
@@ -199,6 +209,7 @@ void pool_backward(const Pool& layer, const Shape& in_shape, const Shape& out_sh
   const std::size_t channels = in_shape.channels;
   const float share = 1 / static_cast<float>(layer.size * layer.size);
   std::fill_n(by_in, rows * in_shape.size(), 0.0f);
+  Floats best(channels), left(channels);
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t y = 0; y < out_shape.height; ++y)
       for (std::size_t x = 0; x < out_shape.width; ++x, by_out += channels) {
@@ -211,12 +222,12 @@ void pool_backward(const Pool& layer, const Shape& in_shape, const Shape& out_sh
             for (std::size_t c = 0; c < channels; ++c) by_in[place(i) + c] += share * by_out[c];
           continue;
         }
-        for (std::size_t c = 0; c < channels; ++c) {
-          std::size_t best = place(0) + c;
-          for (std::size_t i = 1; i < layer.size * layer.size; ++i)
-            if (in[place(i) + c] > in[best]) best = place(i) + c;
-          by_in[best] += by_out[c];
-        }
+        std::copy_n(in + place(0), channels, best.data());
+        for (std::size_t i = 1; i < layer.size * layer.size; ++i)
+          for (std::size_t c = 0; c < channels; ++c) best[c] = std::max(best[c], in[place(i) + c]);
+        std::copy_n(by_out, channels, left.data());
+        for (std::size_t i = 0; i < layer.size * layer.size; ++i)
+          hand_over(channels, in + place(i), best.data(), left.data(), by_in + place(i));
       }
 }
 

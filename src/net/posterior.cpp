@@ -69,6 +69,8 @@ class Posterior::Implementation {
   std::size_t dimension() const { return parameters() + (samples_sigma() ? 1 : 0); }
 
   Jet jet(VectorView theta, VectorView v, Order order) {
+    check_size(theta, "theta");
+    if (order != Order::value) check_size(v, "a direction");
     const auto k = static_cast<std::size_t>(order);
     const LineNorms norms = engine->place(theta, order == Order::value ? VectorView{} : v, true);
     if (!norms.fits) return {-std::numeric_limits<double>::infinity(), 0, 0};
@@ -87,6 +89,8 @@ class Posterior::Implementation {
   }
 
   double gradient(VectorView theta, std::span<double> out, GradientForm form) {
+    check_size(theta, "theta");
+    check_size(out, "a gradient");
     const LineNorms norms = engine->place(theta, {}, false);
     if (!norms.fits) {
       std::fill(out.begin(), out.end(), 0.0);
@@ -119,6 +123,7 @@ class Posterior::Implementation {
     if (out.size() != inputs.count() * width)
       throw UsageError(fmt::format("there is room for {} outputs and there will be {}", out.size(),
                                    inputs.count() * width));
+    check_size(theta, "theta");
     engine->place(theta, {}, false);
     engine->predict(inputs, [&](std::size_t first, std::size_t rows, const Stack& outputs) {
       std::copy_n(outputs.data, rows * width, out.data() + first * width);
@@ -132,6 +137,11 @@ class Posterior::Implementation {
   std::optional<Engine> engine;
 
  private:
+  void check_size(VectorView vector, std::string_view what) const {
+    if (vector.size() != dimension())
+      throw UsageError(fmt::format("{} has {} entries: the posterior has {} parameters", what, vector.size(),
+                                   dimension()));
+  }
   double entries() const { return static_cast<double>(data.count() * data.answers.width()); }
   double log_sigma(VectorView theta) const {
     return samples_sigma() ? theta.back() : std::log(*options.known_sigma);
@@ -213,6 +223,8 @@ double Posterior::gradient(VectorView theta, std::span<double> out, GradientForm
 void Posterior::predict(VectorView theta, const Inputs& inputs, std::span<float> out) {
   implementation_->predict(theta, inputs, out);
 }
+
+const KeptReport& Posterior::kept() const { return implementation_->engine->kept(); }
 
 std::size_t Posterior::jet_bytes(Order order) const {
   return implementation_->engine->forward_bytes(static_cast<std::size_t>(order));

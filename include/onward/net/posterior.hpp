@@ -40,6 +40,12 @@ struct PosteriorOptions {
   std::size_t kept_activations_bytes = 0;
 };
 
+/// How kept activations fared.
+struct KeptReport {
+  std::size_t stored = 0;  ///< evaluations that computed and kept them
+  std::size_t reused = 0;  ///< evaluations that started from them
+};
+
 class Posterior {
  public:
   /// Labels make a softmax likelihood, numbers a Gaussian one. Throws UsageError or Error where network and
@@ -71,6 +77,8 @@ class Posterior {
 
   /// The last layer's outputs (logits, or means) for other inputs: row after row.
   void predict(VectorView theta, const Inputs& inputs, std::span<float> out);
+
+  const KeptReport& kept() const;
 
   /// What an evaluation and a gradient will need besides the data, the caller's vectors and the program.
   std::size_t jet_bytes(Order order) const;

@@ -1,0 +1,351 @@
+// What networks and data may be, what posteriors are made of them, and what they need.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <memory>
+
+#include "net/reference.hpp"
+#include "onward/error.hpp"
+#include "onward/net/posterior.hpp"
+#include "onward/target/target.hpp"
+
+namespace onward::net {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string refusal(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
+std::string layout_refusal(const Description& description) {
+  return refusal([&] { const Layout layout(description); });
+}
+
+TEST(Layout, TheNetworksOfThePaperHaveItsNumbersOfParameters) {
+  EXPECT_EQ(Layout(mlp(1, {100, 100, 100, 100, 100}, 1)).parameter_count(), 40701u);
+  EXPECT_EQ(Layout(paper_cnn()).parameter_count(), 2395434u);
+  EXPECT_EQ(Layout(paper_cnn(true)).parameter_count(), 2396330u);
+  EXPECT_EQ(Layout(paper_cnn(true)).statistic_count(), 896u);
+  EXPECT_EQ(Layout(paper_cnn()).output(), (Shape{10, 1, 1}));
+}
+
+TEST(Layout, ParametersAreNamedAndPlacedAsPyTorchDoes) {
+  const Layout layout({{3, 8, 8},
+                       {Conv2d{.channels = 4, .kernel_height = 3, .kernel_width = 2}, BatchNorm{},
+                        Activation{}, Flatten{}, Linear{5, false}, Linear{2}}});
+  std::vector<std::string> names;
+  std::size_t end = 0;
+  for (const Tensor& tensor : layout.parameters()) {
+    names.push_back(tensor.name);
+    EXPECT_EQ(tensor.offset, end);
+    end += tensor.size;
+  }
+  EXPECT_EQ(end, layout.parameter_count());
+  EXPECT_EQ(names, (std::vector<std::string>{"0.weight", "0.bias", "1.weight", "1.bias", "4.weight",
+                                             "5.weight", "5.bias"}));
+  EXPECT_EQ(layout.parameters()[0].shape, (std::vector<std::size_t>{4, 3, 3, 2}));
+  EXPECT_EQ(layout.parameters()[4].shape, (std::vector<std::size_t>{5, 4 * 6 * 7}));
+  EXPECT_EQ(layout.statistics()[1].name, "1.running_var");
+}
+
+TEST(Layout, LayersThatDoNotFitAreNamed) {
+  EXPECT_THAT(layout_refusal({{3, 8, 8}, {Activation{}, Linear{4}}}),
+              AllOf(HasSubstr("layer 1 (linear)"), HasSubstr("3x8x8"), HasSubstr("flatten")));
+  EXPECT_THAT(layout_refusal({{3, 4, 4}, {Conv2d{.channels = 2, .kernel_height = 5, .kernel_width = 5}}}),
+              AllOf(HasSubstr("layer 0 (conv2d)"), HasSubstr("5x5")));
+  EXPECT_THAT(layout_refusal({{3, 4, 4}, {Conv2d{.channels = 2, .padding = 3}}}), HasSubstr("padding"));
+  EXPECT_THAT(layout_refusal({{3, 1, 1}, {Linear{2}, Pool{}}}),
+              AllOf(HasSubstr("layer 1 (max-pool)"), HasSubstr("2x2")));
+  EXPECT_THAT(layout_refusal({{3, 1, 1}, {Linear{2}, Residual{1}}}),
+              AllOf(HasSubstr("layer 1 (residual) is given 2"), HasSubstr("the 3 that went into layer 0")));
+  EXPECT_THAT(layout_refusal({{3, 1, 1}, {Linear{3}, Residual{2}}}), HasSubstr("from 1 to the 1 before it"));
+  EXPECT_THAT(layout_refusal({{3, 1, 1}, {Linear{0}}}), HasSubstr("outputs above 0"));
+  EXPECT_THAT(layout_refusal({{0, 1, 1}, {Linear{2}}}), HasSubstr("input"));
+  EXPECT_THAT(layout_refusal({{3, 1, 1}, {}}), HasSubstr("no layers"));
+}
+
+TEST(Network, StatisticsMustFit) {
+  const Layout layout({{3, 1, 1}, {BatchNorm{}, Linear{2}}});
+  EXPECT_EQ(Network(layout).statistics, (std::vector<float>{0, 0, 0, 1, 1, 1}));
+  EXPECT_THAT(refusal([&] { const Network network(layout, {1, 2}); }), AllOf(HasSubstr("2"), HasSubstr("6")));
+  EXPECT_THAT(refusal([&] {
+                const Network network(layout, {0, 0, 0, 1, -1, 1});
+              }),
+              HasSubstr("0.running_var[1] is -1"));
+}
+
+TEST(Data, PixelsAreNormalisedChannelByChannel) {
+  const auto inputs = Inputs::pixels({2, 1, 2}, {0, 255, 51, 102, 1, 2, 3, 4}, {{0.5f, 0.1f}, {0.5f, 2.0f}});
+  EXPECT_EQ(inputs.count(), 2u);
+  EXPECT_EQ(inputs.bytes(), 8u);
+  std::vector<float> out(4);
+  inputs.read_channels_last(0, 1, out.data());
+  const std::vector<float> expected{-1, (0.2f - 0.1f) / 2, 1, (0.4f - 0.1f) / 2};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(out[i], expected[i], 1e-6);
+}
+
+TEST(Data, WhatDoesNotFitIsRefused) {
+  EXPECT_THAT(refusal([] {
+                Answers::labels(3, std::vector<std::uint8_t>{0, 2, 3});
+              }),
+              AllOf(HasSubstr("label 3 of row 2"), HasSubstr("0 to 2")));
+  EXPECT_THAT(refusal([] { Inputs::values({2, 1, 1}, {1, 2, 3}); }), HasSubstr("3 inputs"));
+  EXPECT_THAT(refusal([] { Inputs::pixels({1, 1, 1}, {1}, {{0, 0}, {1, 1}}); }), HasSubstr("2 means"));
+  EXPECT_THAT(refusal([] { Inputs::pixels({1, 1, 1}, {1}, {{0}, {0}}); }), HasSubstr("sd of channel 0 is 0"));
+  EXPECT_THAT(refusal([] { Inputs::values({1, 1, 1}, {1, 2}).first(3); }), HasSubstr("3 rows"));
+}
+
+std::shared_ptr<const Network> network_of(Description description) {
+  return std::make_shared<const Network>(Layout(std::move(description)));
+}
+
+Data numbers_data(std::size_t rows, std::size_t width = 3) {
+  Numbers numbers(8);
+  return {Inputs::values({width, 1, 1}, numbers.some<float>(rows * width, 1)),
+          Answers::values(2, numbers.some<float>(2 * rows, 1))};
+}
+
+TEST(NetPosterior, WhatDoesNotFitIsRefused) {
+  const auto network = network_of(mlp(3, {4}, 2));
+  const auto make = [](const std::shared_ptr<const Network>& of, const Data& data,
+                       const PosteriorOptions& options) {
+    return refusal([&] { const Posterior posterior(of, data, options); });
+  };
+  EXPECT_THAT(make(network, numbers_data(5, 4), {}), AllOf(HasSubstr("inputs are 4"), HasSubstr("takes 3")));
+  EXPECT_THAT(make(network, numbers_data(0), {}), HasSubstr("no rows"));
+  EXPECT_THAT(make(network_of(mlp(3, {4}, 5)), numbers_data(5), {}),
+              AllOf(HasSubstr("5 numbers"), HasSubstr("2")));
+  EXPECT_THAT(make(network, numbers_data(5), {.prior_sd = 0}), HasSubstr("prior's sd is 0"));
+  EXPECT_THAT(make(network, numbers_data(5), {.known_sigma = -1.0}), HasSubstr("sigma is -1"));
+  Data unequal = numbers_data(5);
+  unequal.inputs = unequal.inputs.first(4);
+  EXPECT_THAT(make(network, unequal, {}), AllOf(HasSubstr("4 inputs"), HasSubstr("5 answers")));
+  Data labels = numbers_data(3);
+  labels.answers = Answers::labels(2, std::vector<std::uint8_t>{0, 1, 0});
+  EXPECT_THAT(make(network, labels, {.known_sigma = 1.0}), HasSubstr("no sigma"));
+  const auto images = network_of({{3, 4, 4}, {Conv2d{.channels = 2}}});
+  Data image{Inputs::values({3, 4, 4}, std::vector<float>(48)), Answers::values(8, std::vector<float>(8))};
+  EXPECT_THAT(make(images, image, {}), HasSubstr("flatten"));
+}
+
+TEST(NetPosterior, SigmaIsSampledUnlessItIsKnown) {
+  const auto network = network_of(mlp(3, {6}, 2, ActivationKind::tanh));
+  Posterior posterior(network, numbers_data(9), {.prior_sd = 2});
+  ASSERT_TRUE(posterior.samples_sigma());
+  EXPECT_EQ(posterior.dimension(), network->layout.parameter_count() + 1);
+  const auto names = posterior.names();
+  EXPECT_EQ(names.size(), posterior.dimension());
+  EXPECT_EQ(names.front(), "0.weight.1.1");
+  EXPECT_EQ(names[3 * 6 - 1], "0.weight.6.3");
+  EXPECT_EQ(names[3 * 6], "0.bias.1");
+  EXPECT_EQ(names.back(), "sigma");
+
+  Numbers numbers(2);
+  const auto theta = numbers.some<double>(posterior.dimension(), 0.8),
+             v = numbers.some<double>(posterior.dimension(), 0.5);
+  std::vector<double> natural(theta.size()), gradient(theta.size());
+  posterior.constrain(theta, natural);
+  EXPECT_DOUBLE_EQ(natural.back(), std::exp(theta.back()));
+  const Jet expected = reference_jet(posterior, theta, v), jet = posterior.jet(theta, v, Order::curvature);
+  EXPECT_NEAR(jet.value, expected.value, 1e-5 * std::abs(expected.value));
+  EXPECT_NEAR(jet.slope, expected.slope, 1e-5 * std::abs(expected.slope));
+  EXPECT_NEAR(jet.curvature, expected.curvature, 1e-5 * std::abs(expected.curvature));
+  EXPECT_NEAR(posterior.gradient(theta, gradient), expected.value, 1e-5 * std::abs(expected.value));
+  double along = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) along += gradient[i] * v[i];
+  EXPECT_NEAR(along, expected.slope, 1e-5 * std::abs(expected.slope));
+  // Along sigma alone.
+  std::vector<double> only(v.size(), 0.0);
+  only.back() = 1;
+  EXPECT_NEAR(posterior.jet(theta, only, Order::slope).slope, gradient.back(),
+              1e-5 * std::abs(gradient.back()));
+  EXPECT_NEAR(posterior.jet(theta, only, Order::curvature).curvature,
+              reference_jet(posterior, theta, only).curvature, 1e-3);
+}
+
+TEST(NetPosterior, PlacesThatAreNoNumbersAreRejections) {
+  AnyTarget target(Posterior(network_of(mlp(3, {4}, 2)), numbers_data(5), {.known_sigma = 1.0}));
+  std::vector<double> theta(target.dimension(), 0.1), gradient(theta.size());
+  for (const double bad :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 1e39}) {
+    theta[2] = bad;
+    EXPECT_FALSE(std::isfinite(target.value(theta)));
+    EXPECT_FALSE(std::isfinite(target.gradient(theta, gradient)));
+  }
+  EXPECT_EQ(target.counts().nonfinite, 6u);
+  theta[2] = 0.1;
+  EXPECT_TRUE(std::isfinite(target.value(theta)));
+}
+
+TEST(NetPosterior, VectorsOfAnotherSizeAreRefused) {
+  Posterior posterior(network_of(mlp(3, {4}, 2)), numbers_data(5), {.known_sigma = 1.0});
+  std::vector<double> right(posterior.dimension(), 0.1), wrong(right.size() + 1, 0.1);
+  std::vector<float> outputs(10);
+  EXPECT_THAT(refusal([&] { posterior.jet(wrong, {}, Order::value); }), HasSubstr("theta has 27 entries"));
+  EXPECT_THAT(refusal([&] { posterior.jet(right, wrong, Order::slope); }), HasSubstr("a direction has 27"));
+  EXPECT_THAT(refusal([&] { posterior.gradient(right, wrong); }), HasSubstr("a gradient has 27"));
+  EXPECT_THAT(refusal([&] { posterior.predict(right, numbers_data(4).inputs, outputs); }),
+              HasSubstr("10 outputs"));
+  EXPECT_THAT(refusal([&] { posterior.predict(right, numbers_data(5, 4).inputs, outputs); }),
+              HasSubstr("takes 3"));
+}
+
+TEST(NetPosterior, ValuesHaveTheSameBitsInJetsOfAnyOrder) {
+  Numbers numbers(5);
+  Posterior posterior(
+      network_of({{3, 12, 12}, {Conv2d{.channels = 16}, Activation{}, Pool{}, Flatten{}, Linear{2}}}),
+      {Inputs::values({3, 12, 12}, numbers.some<float>(70 * 432, 1)),
+       Answers::values(2, numbers.some<float>(140, 1))},
+      {.known_sigma = 1.0});
+  const auto theta = numbers.some<double>(posterior.dimension(), 0.3),
+             v = numbers.some<double>(theta.size(), 0.3);
+  const double value = posterior.jet(theta, {}, Order::value).value;
+  EXPECT_EQ(posterior.jet(theta, v, Order::slope).value, value);
+  EXPECT_EQ(posterior.jet(theta, v, Order::curvature).value, value);
+}
+
+/// Everything that can lie before a layer: images taken a few rows at a time, and vectors.
+TEST(NetPosterior, KeptActivationsChangeNoBits) {
+  const auto network =
+      network_of({{2, 6, 6},
+                  {Conv2d{.channels = 4, .padding = 1}, Activation{}, Pool{},
+                   Conv2d{.channels = 4, .padding = 1}, Activation{ActivationKind::tanh}, Residual{2},
+                   Flatten{}, Linear{6}, Activation{}, Linear{5}, Activation{}, Linear{2}}});
+  Numbers numbers(6);
+  const Data data{Inputs::values({2, 6, 6}, numbers.some<float>(41 * 72, 1)),
+                  Answers::values(2, numbers.some<float>(82, 1))};
+  const PosteriorOptions options{.known_sigma = 0.7, .piece = 16};
+  PosteriorOptions keeping = options;
+  keeping.kept_activations_bytes = 1 << 20;
+  auto pool = std::make_shared<ThreadPool>(2);
+  Posterior plain_one(network, data, options), keeper(network, data, keeping, pool);
+  auto theta = numbers.some<double>(keeper.dimension(), 0.5);
+  const auto& steps = network->layout.steps();
+  const auto check = [&](std::size_t layer, Order order) {
+    std::vector<double> v(theta.size(), 0.0);
+    for (std::size_t i = steps[layer].begin; i < steps[layer].end; ++i) v[i] = 0.3 * numbers.next();
+    const Jet a = plain_one.jet(theta, v, order), b = keeper.jet(theta, v, order);
+    EXPECT_EQ(a.value, b.value);
+    EXPECT_EQ(a.slope, b.slope);
+    EXPECT_EQ(a.curvature, b.curvature);
+    return v;
+  };
+  for (const std::size_t layer : {7u, 3u, 9u, 11u, 0u, 7u})
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      const auto v = check(layer, repeat == 1 ? Order::curvature : Order::slope);
+      for (std::size_t i = 0; i < v.size(); ++i) theta[i] += 0.1 * v[i];
+      EXPECT_EQ(plain_one.jet(theta, {}, Order::value).value, keeper.jet(theta, {}, Order::value).value);
+      std::vector<float> first(41 * 2), second(41 * 2);
+      plain_one.predict(theta, data.inputs, first);
+      keeper.predict(theta, data.inputs, second);
+      EXPECT_EQ(first, second);
+    }
+  // Layers 7 (twice), 3 and 9 keep what lies before them once and use it five times; layer 11 uses what lies
+  // before 9 six times, since there is little between; before layer 0 there is nothing to keep.
+  EXPECT_EQ(keeper.kept().stored, 4u);
+  EXPECT_EQ(keeper.kept().reused, 26u);
+  EXPECT_EQ(plain_one.kept().stored + plain_one.kept().reused, 0u);
+}
+
+TEST(NetPosterior, GradientsTellHowMuchMemoryTheyWillNeed) {
+  const auto network = network_of(paper_cnn());
+  const std::size_t images = 50'000;
+  Posterior posterior(
+      network,
+      {Inputs::pixels({3, 32, 32}, std::vector<std::uint8_t>(images * 3072), cifar10_normalisation()),
+       Answers::labels(10, std::vector<std::uint8_t>(images))},
+      {.prior_sd = 10});
+  // Activations of an image are half a megabyte; the forms differ in how many of them there are at a time.
+  EXPECT_GT(posterior.gradient_bytes(GradientForm::whole), images * 500'000);
+  EXPECT_LT(posterior.gradient_bytes(GradientForm::pieces), 100'000'000u);
+  EXPECT_LT(posterior.gradient_bytes(GradientForm::checkpoint),
+            posterior.gradient_bytes(GradientForm::pieces));
+  EXPECT_LT(posterior.jet_bytes(Order::curvature), 60'000'000u);
+}
+
+/// The most memory that a child process used in `work` beyond what it had when that began, in bytes.
+double peak_of(const std::function<void()>& work) {
+  int ends[2];
+  if (pipe(ends) != 0) return -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto status = [](const std::string& key) {
+      std::ifstream file("/proc/self/status");
+      for (std::string line; std::getline(file, line);)
+        if (line.starts_with(key)) return std::stod(line.substr(key.size() + 1)) * 1024;
+      return -1.0;
+    };
+    std::ofstream("/proc/self/clear_refs") << "5";  // forget the peak so far
+    const double before = status("VmRSS");
+    work();
+    const double more = status("VmHWM") - before;
+    const bool written = write(ends[1], &more, sizeof more) == sizeof more;
+    _exit(written ? 0 : 1);
+  }
+  double more = -1;
+  if (read(ends[0], &more, sizeof more) != sizeof more) more = -1;
+  close(ends[0]);
+  close(ends[1]);
+  waitpid(child, nullptr, 0);
+  return more;
+}
+
+void evaluate_all_orders(const Posterior& made) {
+  Posterior posterior(made);
+  Numbers numbers(7);
+  const auto theta = numbers.some<double>(posterior.dimension(), 0.1),
+             v = numbers.some<double>(theta.size(), 0.1);
+  for (const Order order : {Order::value, Order::slope, Order::curvature}) posterior.jet(theta, v, order);
+}
+
+constexpr double megabyte = 1e6;
+
+TEST(NetMemory, DoesNotDependOnTheNumberOfRows) {
+  const auto network = network_of(
+      {{3, 32, 32}, {Conv2d{.channels = 16, .padding = 1}, Activation{}, Pool{}, Flatten{}, Linear{10}}});
+  const auto peak = [&](std::size_t images) {
+    const Posterior posterior(network, {Inputs::pixels({3, 32, 32}, std::vector<std::uint8_t>(images * 3072),
+                                                       cifar10_normalisation()),
+                                        Answers::labels(10, std::vector<std::uint8_t>(images))});
+    return peak_of([&] { evaluate_all_orders(posterior); });
+  };
+  const double few = peak(500), many = peak(4000);
+  ASSERT_GT(few, 0);
+  // Activations of 3,500 more images would be hundreds of megabytes.
+  EXPECT_LE(many, 1.05 * few + megabyte);
+}
+
+TEST(NetMemory, DoesNotDependOnDepth) {
+  constexpr std::size_t width = 32, rows = 4096;
+  Numbers numbers(9);
+  const Data data{Inputs::values({width, 1, 1}, numbers.some<float>(rows * width, 1)),
+                  Answers::values(2, numbers.some<float>(rows * 2, 1))};
+  const auto peak = [&](std::size_t layers) {
+    const Posterior posterior(network_of(mlp(width, std::vector<std::size_t>(layers, width), 2)), data,
+                              {.known_sigma = 1.0, .piece = rows});
+    return peak_of([&] { evaluate_all_orders(posterior); });
+  };
+  const double shallow = peak(10), deep = peak(100);
+  ASSERT_GT(shallow, 0);
+  // Of each parameter: the caller's two doubles, two floats and those packed. 90 layers' activations would be
+  // 140 MB.
+  const double parameters = 90 * (width * width + width);
+  EXPECT_LE(deep, 1.05 * shallow + 64 * parameters + 2 * megabyte);
+}
+
+}  // namespace
+}  // namespace onward::net
