@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "experiments/bnn_report.hpp"
 #include "experiments/funnel_draws.hpp"
 #include "experiments/funnel_report.hpp"
 #include "experiments/logreg_report.hpp"
@@ -25,15 +26,20 @@ namespace onward::app {
 namespace {
 
 namespace fs = std::filesystem;
+using experiments::BnnSettings;
 using experiments::FunnelSettings;
 using experiments::LogregSettings;
 
 struct Settings {
   FunnelSettings funnel;
   LogregSettings logreg;
+  BnnSettings bnn;
   // What several experiments have, each with a default of its own.
   std::vector<std::string> samplers;
-  std::optional<std::size_t> steps;
+  std::optional<std::size_t> steps, chains, burn, thin;
+  std::map<std::string, double> step_sizes;
+  bool tune = false;
+  std::string data;
   std::uint64_t seed = 1;
   std::size_t threads = 0;
   std::string experiment, kl = "forward", out;
@@ -62,7 +68,7 @@ void prepare_folder(Settings& s) {
     RunFolder::create(folder, s.force);
   }
   s.funnel.checkpoint = (folder / "checkpoint").string();
-  s.logreg.folder = folder.string();
+  s.logreg.folder = s.bnn.folder = folder.string();
 }
 
 void stop_when_told() {
@@ -147,42 +153,92 @@ int paper_logreg(Settings& s) {
   return done;
 }
 
+int paper_bnn(Settings& s) {
+  experiments::validate(s.bnn);
+  prepare_folder(s);
+  stop_when_told();
+  ProgressBar bar(s.quiet);
+  const std::size_t rows = s.bnn.samplers.size() * s.bnn.temperatures.size();
+  const auto table = experiments::bnn_table(
+      s.bnn,
+      [&](std::size_t finished, double share) {
+        constexpr std::size_t parts = 1000;  // of each sampler's way
+        bar.show_pieces(parts * finished + static_cast<std::size_t>(share * parts), parts * rows);
+      },
+      stop_asked);
+  bar.clear();
+  if (!table) return interrupted_run(s);
+  const auto json = experiments::bnn_json(*table);
+  if (!s.out.empty()) {
+    const fs::path folder = s.out;
+    write_file_atomically(folder / "table.txt", experiments::bnn_text(*table));
+    write_file_atomically(folder / "table.md", experiments::bnn_markdown(*table));
+    write_file_atomically(folder / "table.csv", experiments::bnn_csv(*table));
+    write_file_atomically(folder / "table.json", json.dump(1) + "\n");
+    experiments::bnn_figures(*table, s.out);
+  }
+  if (s.json)
+    fmt::print("{}\n", json.dump());
+  else
+    fmt::print("{}\n{}\n", experiments::bnn_text(*table), duration(table->seconds));
+  return done;
+}
+
 /// line-fmala=0.001 and so on.
-void take_step_size(LogregSettings& logreg, const std::string& word) {
+void take_step_size(std::map<std::string, double>& step_sizes, const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos)
     throw UsageError(
         fmt::format("--step-size {} lacks its sampler: write --step-size line-fmala=0.001", word));
-  logreg.step_sizes[word.substr(0, equals)] = parse_number("--step-size", word.substr(equals + 1));
+  step_sizes[word.substr(0, equals)] = parse_number("--step-size", word.substr(equals + 1));
 }
 
-const std::vector<std::string> experiment_names{"funnel", "logreg"};
+const std::vector<std::string> experiment_names{"funnel", "logreg", "bnn"};
 
 int run_experiment(Settings& s, const CLI::App& command) {
-  const auto only_for = [&](const char* experiment, std::initializer_list<const char*> options) {
+  const auto only_for = [&](const std::vector<std::string>& experiments,
+                            std::initializer_list<const char*> options) {
+    if (std::find(experiments.begin(), experiments.end(), s.experiment) != experiments.end()) return;
     for (const char* option : options)
-      if (s.experiment != experiment && command.count(option) > 0)
-        throw UsageError(
-            fmt::format("{} belongs to `onward paper {}`, not to {}", option, experiment, s.experiment));
+      if (command.count(option) > 0)
+        throw UsageError(fmt::format("{} belongs to `onward paper {}`, not to {}", option,
+                                     fmt::join(experiments, "` and `onward paper "), s.experiment));
   };
   if (std::find(experiment_names.begin(), experiment_names.end(), s.experiment) == experiment_names.end())
     throw UsageError(fmt::format("there is no experiment '{}'.{} Experiments: {}", s.experiment,
                                  suggestion(s.experiment, experiment_names), joined(experiment_names)));
-  only_for("funnel", {"--dims", "--step-sizes", "--min-step-size", "--max-step-size", "--seeds", "--chains",
-                      "--kl", "--equal", "--lanes"});
-  only_for("logreg", {"--images", "--burn", "--thin", "--sweeps", "--step-size", "--tune", "--data"});
+  only_for({"funnel"}, {"--dims", "--step-sizes", "--min-step-size", "--max-step-size", "--seeds", "--kl",
+                        "--equal", "--lanes"});
+  only_for({"funnel", "bnn"}, {"--chains"});
+  only_for({"logreg"}, {"--images", "--sweeps"});
+  only_for({"logreg", "bnn"}, {"--burn", "--thin", "--step-size", "--tune", "--data"});
+  only_for({"bnn"}, {"--temperature"});
   const auto unless_given = [&](const char* option, std::size_t& value, std::size_t quick) {
     if (s.quick && command.count(option) == 0) value = quick;
   };
-  s.funnel.seed = s.logreg.seed = s.seed;
-  s.funnel.threads = s.logreg.threads = s.threads;
-  if (s.steps) s.funnel.steps = s.logreg.steps = *s.steps;
-  if (!s.samplers.empty()) s.funnel.samplers = s.logreg.samplers = s.samplers;
+  s.funnel.seed = s.logreg.seed = s.bnn.seed = s.seed;
+  s.funnel.threads = s.logreg.threads = s.bnn.threads = s.threads;
+  if (s.steps) s.funnel.steps = s.logreg.steps = s.bnn.steps = *s.steps;
+  if (s.chains) s.funnel.chains = s.bnn.chains = *s.chains;
+  if (s.burn) s.logreg.burn = s.bnn.burn = *s.burn;
+  if (s.thin) s.logreg.thin = s.bnn.thin = *s.thin;
+  if (!s.samplers.empty()) s.funnel.samplers = s.logreg.samplers = s.bnn.samplers = s.samplers;
+  s.logreg.step_sizes = s.bnn.step_sizes = s.step_sizes;
+  s.logreg.tune = s.bnn.tune = s.tune;
+  s.logreg.data = s.bnn.data = s.data;
   if (s.experiment == "funnel") {
     unless_given("--step-sizes", s.funnel.step_sizes, 12);
     unless_given("--seeds", s.funnel.seeds, 4);
     unless_given("--steps", s.funnel.steps, 2000);
     return paper_funnel(s);
+  }
+  if (s.experiment == "bnn") {
+    unless_given("--steps", s.bnn.steps, 1000);
+    unless_given("--thin", s.bnn.thin, 10);
+    if (s.quick) s.bnn.tune_steps = 200;
+    // A fifth, as in the paper.
+    if (!s.burn) s.bnn.burn = s.bnn.steps / 5;
+    return paper_bnn(s);
   }
   unless_given("--images", s.logreg.images, 6000);
   unless_given("--steps", s.logreg.steps, 1000);
@@ -193,7 +249,7 @@ int run_experiment(Settings& s, const CLI::App& command) {
     s.logreg.curve_draws = 20;
     s.logreg.tune_steps = 100;
   }
-  if (command.count("--burn") == 0) s.logreg.burn = s.logreg.steps / 2;
+  if (!s.burn) s.logreg.burn = s.logreg.steps / 2;
   return paper_logreg(s);
 }
 
@@ -205,7 +261,8 @@ void add_paper(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("paper", "the paper's experiments beside its published figures");
   command
       ->add_option("EXPERIMENT", s->experiment,
-                   "funnel: Table 1, every sampler over a grid of step sizes; logreg: Table 2, MNIST")
+                   "funnel: Table 1, every sampler over a grid of step sizes; logreg: Table 2, MNIST; bnn: "
+                   "Table 3, regression by a network")
       ->required();
   command
       ->add_option_function<std::vector<std::string>>(
@@ -222,8 +279,8 @@ void add_paper(CLI::App& app, Action& action) {
   add_number(*command, "--min-step-size", f.min_step_size, "of the grid [0.1, or 0.01 from 100 x's on]");
   add_number(*command, "--max-step-size", f.max_step_size, "of the grid");
   add_count(*command, "--seeds", f.seeds, 1, "independent repetitions, which give the ±");
-  add_count(*command, "--chains", f.chains, 1, "in each of them");
-  add_count(*command, "--steps", s->steps, 2, "of each chain [funnel 10000, logreg 100000]");
+  add_count(*command, "--chains", s->chains, 1, "funnel: in each of them [5]; bnn: of each sampler [1]");
+  add_count(*command, "--steps", s->steps, 2, "of each chain [funnel 10000, logreg 100000, bnn 50000]");
   command
       ->add_option("--kl", s->kl,
                    "forward: KL(p||q), as in the paper's table; reverse: KL(q||p), as in its text")
@@ -245,25 +302,37 @@ void add_paper(CLI::App& app, Action& action) {
             "chains that share a register, 0: all that fit; the table does not depend on it");
   auto& l = s->logreg;
   add_count(*command, "--images", l.images, 10, "logreg: training images, the first so many");
-  add_count(*command, "--burn", l.burn, 0, "logreg: steps that are not kept [half of them]");
-  add_count(*command, "--thin", l.thin, 1, "logreg: steps from one kept draw to the next");
-  add_count(*command, "--sweeps", l.sweeps, 8, "logreg: of newton-line-axis, 7850 steps each, half burned");
+  add_count(*command, "--burn", s->burn, 0, "steps that are not kept [logreg half of them, bnn a fifth]");
+  add_count(*command, "--thin", s->thin, 1, "logreg, bnn: steps from one kept draw to the next [100]");
+  add_count(*command, "--sweeps", l.sweeps, 8, "logreg: of newton-line-axis, 7850 steps each, a tenth burned");
   command
       ->add_option_function<std::vector<std::string>>(
           "--step-size",
-          [&l](const std::vector<std::string>& words) {
-            for (const auto& word : words) take_step_size(l, word);
+          [&step_sizes = s->step_sizes](const std::vector<std::string>& words) {
+            for (const auto& word : words) take_step_size(step_sizes, word);
           },
-          "logreg: SAMPLER=X,... in place of the stored ones")
+          "logreg, bnn: SAMPLER=X,... in place of the stored ones")
       ->delimiter(',');
-  command->add_flag("--tune", l.tune, "logreg: look for step sizes first, by short runs from the start");
+  command->add_flag("--tune", s->tune,
+                    "logreg, bnn: look for step sizes first, by short runs from the start");
   command->add_option(
-      "--data", l.data,
-      "logreg: folder with other images, in files of MNIST's names [MNIST, by `onward data get mnist`]");
+      "--data", s->data,
+      "logreg: folder with other images, in files of MNIST's names [MNIST, by `onward data get mnist`]; bnn: "
+      "FILE.npy with rows of x and y [a set of that kind is made]");
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--temperature",
+          [&temperatures = s->bnn.temperatures](const std::vector<std::string>& words) {
+            temperatures.clear();
+            for (const auto& word : words) temperatures.push_back(parse_number("--temperature", word));
+          },
+          "bnn: of the posterior; 400 is what was published")
+      ->delimiter(',')
+      ->default_str("400,1");
   command->add_flag(
       "--quick", s->quick,
       "funnel: 12 step sizes, 4 seeds, 2000 steps, under 30 s; logreg: 6000 images, 1000 steps, 24 "
-      "sweeps, under 60 s");
+      "sweeps, under 60 s; bnn: 1000 steps, under 60 s");
   command->add_option("--out", s->out, "folder for table.txt, .md, .csv, .json and figures");
   command->add_flag("--force", s->force, "write into an existing folder, replacing the run that is there");
   command->add_flag("--resume", s->resume, "go on with a run into --out that was cut short");
