@@ -28,7 +28,7 @@ int calls_for(const std::function<void()>& f) {
 }  // namespace
 
 std::vector<std::string> cases() {
-  return {"acceptance", "glm", "glm-kernels", "gradients", "jets", "kernels", "logreg", "posteriors"};
+  return {"acceptance", "glm", "glm-kernels", "gradients", "jets", "kernels", "logreg", "net", "posteriors"};
 }
 
 std::vector<Row> run(const std::string& name) {
@@ -39,6 +39,7 @@ std::vector<Row> run(const std::string& name) {
   if (name == "jets") return jets();
   if (name == "kernels") return kernels();
   if (name == "logreg") return logreg();
+  if (name == "net") return net_cases();
   throw UsageError(fmt::format("there is no benchmark '{}'.{} Benchmarks: {}", name,
                                suggestion(name, cases()), joined(cases())));
 }

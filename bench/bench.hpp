@@ -35,6 +35,7 @@ std::vector<Row> gradients();
 std::vector<Row> glm_kernels();
 std::vector<Row> glm_peers();  ///< the case glm
 std::vector<Row> logreg();
+std::vector<Row> net_cases();  ///< the case net
 
 /// Seconds that one call of each of two functions takes: the least of several rounds in which they alternate,
 /// so that a disturbance of the machine hits both.

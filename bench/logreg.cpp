@@ -14,9 +14,9 @@
 #include "onward/data/data_set.hpp"
 #include "onward/data/load.hpp"
 #include "onward/glm/posterior.hpp"
-#include "onward/sampler/samplers.hpp"
-#include "onward/target/target.hpp"
+#include "onward/random/stream.hpp"
 #include "peers.hpp"
+#include "stepper.hpp"
 
 namespace onward::bench {
 namespace {
@@ -35,33 +35,12 @@ Posterior mnist_posterior(std::size_t threads) {
           std::make_shared<ThreadPool>(threads)};
 }
 
-/// One chain of a kernel, a step at a time.
-class Stepper {
- public:
-  Stepper(const Posterior& posterior, const KernelSettings& settings)
-      : target_(posterior), kernel_(make_kernel(settings)), stream_(1, 0), workspace_(target_.dimension()) {
-    state_.position.assign(target_.dimension(), 0.0);
-    stream_.normals(0, Purpose::start, state_.position);
-    for (double& x : state_.position) x /= 28;
-    state_.value = target_.value(state_.position);
-    if (settings.sampler == "mala") {
-      state_.gradient.resize(target_.dimension());
-      target_.gradient(state_.position, state_.gradient);
-    }
-  }
-  void step() {
-    onward::step(kernel_, state_, target_, Metric(), StepRandom(stream_, ++number_), workspace_);
-    keep(state_.value);
-  }
-
- private:
-  AnyTarget target_;
-  Kernel kernel_;
-  Stream stream_;
-  Workspace workspace_;
-  State state_;
-  std::uint64_t number_ = 0;
-};
+Stepper stepper(const Posterior& posterior, const KernelSettings& settings) {
+  std::vector<double> start(posterior.dimension());
+  Stream(1, 0).normals(0, Purpose::start, start);
+  for (double& x : start) x /= 28;
+  return {posterior, settings, std::move(start)};
+}
 
 struct Steps {
   double value, line_fmala, mala;  // milliseconds
@@ -69,9 +48,9 @@ struct Steps {
 
 Steps time_steps(std::size_t threads) {
   Posterior posterior = mnist_posterior(threads);
-  Stepper line(posterior,
-               {.sampler = "line-fmala", .step_size = 1e-4, .bias_correction = BiasCorrection::coupled});
-  Stepper mala(posterior, {.sampler = "mala", .step_size = 1e-3});
+  Stepper line = stepper(
+      posterior, {.sampler = "line-fmala", .step_size = 1e-4, .bias_correction = BiasCorrection::coupled});
+  Stepper mala = stepper(posterior, {.sampler = "mala", .step_size = 1e-3});
   const Pair steps = time_pair([&] { line.step(); }, [&] { mala.step(); });
   // Two places in turn that are not on a known line, so that the predictor is computed afresh.
   std::vector<double> place(posterior.dimension());
