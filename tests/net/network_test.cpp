@@ -325,8 +325,9 @@ TEST(NetMemory, DoesNotDependOnTheNumberOfRows) {
   };
   const double few = peak(500), many = peak(4000);
   ASSERT_GT(few, 0);
-  // Activations of 3,500 more images would be hundreds of megabytes.
-  EXPECT_LE(many, 1.05 * few + megabyte);
+  // Were activations kept, those of 3,500 more images, with slope and curvature, would be 688 MB. What is
+  // allowed is for the odd page, or for a sanitizer's books.
+  EXPECT_LE(many, few + 20 * megabyte);
 }
 
 TEST(NetMemory, DoesNotDependOnDepth) {
@@ -341,10 +342,10 @@ TEST(NetMemory, DoesNotDependOnDepth) {
   };
   const double shallow = peak(10), deep = peak(100);
   ASSERT_GT(shallow, 0);
-  // Of each parameter: the caller's two doubles, two floats and those packed. 90 layers' activations would be
-  // 140 MB.
+  // Of each parameter: the caller's two doubles, two floats and those packed. Were activations kept, those of
+  // 90 layers would be 140 MB.
   const double parameters = 90 * (width * width + width);
-  EXPECT_LE(deep, 1.05 * shallow + 64 * parameters + 2 * megabyte);
+  EXPECT_LE(deep, shallow + 64 * parameters + 14 * megabyte);
 }
 
 }  // namespace
