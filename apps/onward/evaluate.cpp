@@ -1,6 +1,7 @@
 // `onward evaluate`: the jet of a model at a place along a direction.
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "commands.hpp"
 #include "glm_options.hpp"
 #include "model_options.hpp"
+#include "net_options.hpp"
 #include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/error.hpp"
@@ -21,6 +23,7 @@ namespace {
 struct Settings {
   ModelWords model;
   GlmWords glm;
+  NetWords net;
   std::string at = "random", direction = "random";
   std::size_t order = 2;
   bool gradient = false, json = false;
@@ -28,14 +31,14 @@ struct Settings {
   double temperature = 1;
 };
 
-std::vector<double> place(const Settings& s, std::size_t dimension) {
-  Start start = parse_start("--at", s.at, s.model, dimension);
-  if (start.kind == Start::Kind::given) return std::move(start.position);
+std::vector<double> place(const Settings& s, Start start, std::size_t dimension) {
+  if (start.kind == Start::Kind::given && start.spread.empty()) return std::move(start.position);
   std::vector<double> at(dimension, 0.0);
-  if (start.kind == Start::Kind::random) {
-    Stream(s.seed, 0).normals(0, Purpose::start, at);
-    for (double& x : at) x *= start.scale;
-  }
+  if (start.kind == Start::Kind::zeros) return at;
+  Stream(s.seed, 0).normals(0, Purpose::start, at);
+  const bool about = start.kind == Start::Kind::given;
+  for (std::size_t i = 0; i < dimension; ++i)
+    at[i] = about ? start.position[i] + start.spread[i] * at[i] : start.scale * at[i];
   return at;
 }
 
@@ -61,11 +64,14 @@ int evaluate(const Settings& s) {
   if (s.order > 2)
     throw UsageError(
         fmt::format("--order {} is not known: it is 0 (value), 1 (slope) or 2 (curvature)", s.order));
-  const AnyTarget model =
-      s.model.name == "glm" ? AnyTarget(make_regression(s.glm)) : make_model(s.model).target;
+  std::optional<NetModel> net;
+  if (s.model.name == "net") net.emplace(make_net(s.net, s.glm, "--at", s.at));
+  const AnyTarget model = net                     ? AnyTarget(net->posterior)
+                          : s.model.name == "glm" ? AnyTarget(make_regression(s.glm))
+                                                  : make_model(s.model).target;
   AnyTarget target = model.tempered(s.temperature);
   const std::size_t dimension = target.dimension();
-  const auto at = place(s, dimension);
+  const auto at = place(s, net ? net->start : parse_start("--at", s.at, s.model, dimension), dimension);
   const auto v = direction(s, dimension);
   const Jet jet = target.jet(at, v, static_cast<Order>(s.order));
 
@@ -104,10 +110,12 @@ void add_evaluate(CLI::App& app, Action& action) {
       app.add_subcommand("evaluate", "value, slope and curvature of a model at a place along a direction");
   add_model_options(*command, s->model);
   const auto glm_options = add_glm_options(*command, s->glm);
+  const auto net_options = add_net_options(*command, s->net);
   command
-      ->add_option(
-          "--at", s->at,
-          "the place, in the space that is sampled: FILE (JSON array or .npy), zeros, or random[:SCALE]")
+      ->add_option("--at", s->at,
+                   "the place, in the space that is sampled: FILE (JSON array or .npy; net: also "
+                   ".safetensors), zeros, "
+                   "random[:SCALE], or for net lecun")
       ->capture_default_str();
   command
       ->add_option("--direction", s->direction,
@@ -118,8 +126,12 @@ void add_evaluate(CLI::App& app, Action& action) {
   add_number(*command, "--temperature", s->temperature, "of density^(1/T)");
   add_count(*command, "--seed", s->seed, 0, "for random places and directions");
   command->add_flag("--json", s->json, "one JSON object on stdout");
-  command->callback([s, glm_options, &action] {
-    if (s->model.name != "glm") refuse_glm_options(glm_options, s->model.name);
+  command->callback([s, glm_options, net_options, &action] {
+    const std::string& model = s->model.name;
+    if (model != "glm")
+      refuse_glm_options(glm_options, model,
+                         model == "net" ? glm_options_of_nets : std::vector<std::string>{});
+    if (model != "net") refuse_net_options(net_options, model);
     action = [s] { return evaluate(*s); };
   });
 }

@@ -130,7 +130,8 @@ void require(const std::string& option, const std::string& value, const std::str
 std::vector<const CLI::Option*> add_glm_options(CLI::App& command, GlmWords& words) {
   std::vector<const CLI::Option*> options;
   const auto with_heading = [&](CLI::Option* option) {
-    option->group("Options of the model glm, a regression on plain arrays");
+    option->group(
+        "Options of the model glm, a regression on plain arrays (net has --x, --y and --sigma too)");
     options.push_back(option);
   };
   const auto add = [&](const char* name, std::string& value, const std::string& description) {
@@ -155,9 +156,10 @@ std::vector<const CLI::Option*> add_glm_options(CLI::App& command, GlmWords& wor
   return options;
 }
 
-void refuse_glm_options(const std::vector<const CLI::Option*>& options, const std::string& model) {
+void refuse_glm_options(const std::vector<const CLI::Option*>& options, const std::string& model,
+                        const std::vector<std::string>& shared) {
   for (const auto* option : options)
-    if (option->count() > 0)
+    if (option->count() > 0 && std::find(shared.begin(), shared.end(), option->get_name()) == shared.end())
       throw UsageError(fmt::format("{} belongs to the model glm, not to {}", option->get_name(), model));
 }
 

@@ -22,8 +22,9 @@ struct GlmWords {
 
 /// The options, under a heading of their own in the help.
 std::vector<const CLI::Option*> add_glm_options(CLI::App& command, GlmWords& words);
-/// Throws UsageError if one of these was given although the model is another.
-void refuse_glm_options(const std::vector<const CLI::Option*>& options, const std::string& model);
+/// Throws UsageError if one of these was given although the model is another, which shares some of them.
+void refuse_glm_options(const std::vector<const CLI::Option*>& options, const std::string& model,
+                        const std::vector<std::string>& shared = {});
 
 /// Reads the files and checks everything. `pool` is what products are shared by; null: one thread.
 glm::Posterior make_regression(const GlmWords& words, std::shared_ptr<ThreadPool> pool = nullptr);

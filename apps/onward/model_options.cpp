@@ -11,7 +11,7 @@
 namespace onward::app {
 
 void add_model_options(CLI::App& command, ModelWords& words) {
-  command.add_option("MODEL", words.name, "a built-in model (`onward models` lists them), or glm")
+  command.add_option("MODEL", words.name, "a built-in model (`onward models` lists them), glm or net")
       ->required();
   add_count(command, "--dim", words.options.dimension, 1, "size of models that have one");
   add_number(command, "--condition", words.options.condition,

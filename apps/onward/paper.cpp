@@ -304,7 +304,8 @@ void add_paper(CLI::App& app, Action& action) {
   add_count(*command, "--images", l.images, 10, "logreg: training images, the first so many");
   add_count(*command, "--burn", s->burn, 0, "steps that are not kept [logreg half of them, bnn a fifth]");
   add_count(*command, "--thin", s->thin, 1, "logreg, bnn: steps from one kept draw to the next [100]");
-  add_count(*command, "--sweeps", l.sweeps, 8, "logreg: of newton-line-axis, 7850 steps each, a tenth burned");
+  add_count(*command, "--sweeps", l.sweeps, 8,
+            "logreg: of newton-line-axis, 7850 steps each, a tenth burned");
   command
       ->add_option_function<std::vector<std::string>>(
           "--step-size",

@@ -17,6 +17,7 @@
 #include "commands.hpp"
 #include "glm_options.hpp"
 #include "model_options.hpp"
+#include "net_options.hpp"
 #include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/diagnostics/summary.hpp"
@@ -25,6 +26,7 @@
 #include "onward/glm/run.hpp"
 #include "onward/io/csv_listener.hpp"
 #include "onward/io/run_json.hpp"
+#include "onward/net/draw_keeper.hpp"
 #include "onward/plot/run_picture.hpp"
 #include "onward/run/tune.hpp"
 #include "onward/sampler/samplers.hpp"
@@ -39,7 +41,8 @@ namespace fs = std::filesystem;
 struct Settings {
   ModelWords model;
   GlmWords glm;
-  std::function<void()> check_glm;  ///< refuses options that do not go together
+  NetWords net;
+  std::function<void()> check_model;  ///< refuses options that do not go together
   RunSettings run;
   std::string bias_correction = "none", tangent = "kept", init = "random";
   std::optional<std::string> metric, out, tune;
@@ -49,6 +52,7 @@ struct Settings {
 };
 
 bool is_glm(const Settings& s) { return s.model.name == "glm"; }
+bool is_net(const Settings& s) { return s.model.name == "net"; }
 
 std::atomic<bool> stop_asked{false};
 
@@ -74,9 +78,11 @@ std::optional<RunFolder> make_folder(const Settings& s) {
   return RunFolder::create(folder);
 }
 
-nlohmann::ordered_json run_json(const Settings& s, const RunSettings& resolved, std::size_t dimension,
-                                const char* status) {
-  nlohmann::ordered_json model = is_glm(s) ? glm_json(s.glm) : nlohmann::ordered_json{{"name", s.model.name}};
+nlohmann::ordered_json run_json(const Settings& s, const std::optional<NetModel>& net,
+                                const RunSettings& resolved, std::size_t dimension, const char* status) {
+  nlohmann::ordered_json model = net         ? net_json(s.net, s.glm, *net)
+                                 : is_glm(s) ? glm_json(s.glm)
+                                             : nlohmann::ordered_json{{"name", s.model.name}};
   if (s.model.options.dimension) model["dim"] = *s.model.options.dimension;
   if (s.model.options.condition) model["condition"] = *s.model.options.condition;
   return {{"onward", version},
@@ -229,13 +235,37 @@ std::optional<Tuning> tune(Settings& s, const AnyTarget& target) {
 struct Plan {
   std::optional<AnyTarget> target;
   std::optional<glm::Posterior> by_axes;
+  std::optional<NetModel> net;
   std::size_t dimension = 0;
   std::vector<std::string> names;
 };
 
+/// Chains share the threads; a lone chain has them for its rows.
+std::shared_ptr<ThreadPool> pool_of_a_chain(const Settings& s) {
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  return std::make_shared<ThreadPool>(s.run.chains > 1 ? 1 : s.run.threads > 0 ? s.run.threads : cores);
+}
+
+void plan_net(Settings& s, Plan& plan) {
+  plan.net.emplace(make_net(s.net, s.glm, "--init", s.init, pool_of_a_chain(s)));
+  if (!s.quiet)
+    for (const auto& note : plan.net->notes) say("note: {}\n", note);
+  const auto& posterior = plan.net->posterior;
+  if (posterior.dimension() > large_network) {
+    set_large_defaults(s.run);
+    // Rows in the table: what fits a screen.
+    const std::size_t rows = std::clamp<std::size_t>(50 / posterior.network().layout.output().size(), 1, 20);
+    plan.target.emplace(
+        net::PredictionView(posterior, plan.net->test.first(std::min(rows, plan.net->test.count()))));
+  } else {
+    plan.target.emplace(posterior);
+  }
+  if (s.run.sampler == "mala") check_gradient_memory(s.net, *plan.net);
+}
+
 Plan make_plan(Settings& s) {
   Plan plan;
-  s.check_glm();
+  s.check_model();
   if (is_glm(s) && s.run.sampler == "auto") {
     plan.by_axes = make_regression(s.glm);
     plan.dimension = plan.by_axes->dimension();
@@ -243,14 +273,13 @@ Plan make_plan(Settings& s) {
     return plan;
   }
   if (is_glm(s)) {
-    // Chains share the threads; a lone chain has them for its rows.
-    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-    const std::size_t threads = s.run.chains > 1 ? 1 : s.run.threads > 0 ? s.run.threads : cores;
-    auto posterior = make_regression(s.glm, std::make_shared<ThreadPool>(threads));
+    auto posterior = make_regression(s.glm, pool_of_a_chain(s));
     const auto warnings = glm::data_warnings(posterior, posterior.pool());
     if (!s.quiet)
       for (const auto& warning : warnings) say("note: {}\n", warning);
     plan.target.emplace(std::move(posterior));
+  } else if (is_net(s)) {
+    plan_net(s, plan);
   } else {
     plan.target.emplace(make_model(s.model).target);
   }
@@ -275,14 +304,16 @@ Run carry_out(const Settings& s, Plan& plan, const RunSettings& resolved, const 
 }
 
 int sample_model(Settings& s) {
-  if (s.format != "csv") throw UsageError(fmt::format("--format {} is not known: it is csv", s.format));
+  if (s.format != "csv" && !(is_net(s) && s.format == "npy"))
+    throw UsageError(fmt::format("--format {} is not known: it is csv{}", s.format,
+                                 s.format == "npy" ? ", or npy for the model net" : ""));
   s.run.bias_correction = bias_correction_from_string(s.bias_correction);
   s.run.tangent = tangent_from_string(s.tangent);
   if (s.metric) s.run.metric = metric_from_string(*s.metric);
   check_memory(s.run, s.model.options.dimension.value_or(1));
   Plan plan = make_plan(s);
   const std::size_t dimension = plan.dimension;
-  s.run.start = parse_start("--init", s.init, s.model, dimension);
+  s.run.start = plan.net ? plan.net->start : parse_start("--init", s.init, s.model, dimension);
   const auto& names = plan.names;
   check_memory(s.run, names.size());
   stop_when_told();
@@ -308,19 +339,26 @@ int sample_model(Settings& s) {
   const auto folder = make_folder(s);
   const auto write_status = [&](const char* status) {
     if (!folder) return;
-    auto json = run_json(s, resolved, dimension, status);
+    auto json = run_json(s, plan.net, resolved, dimension, status);
     if (choice) json["choice"] = choice_json(*choice);
     if (tuning) json["tuning"] = tuning_json(*tuning);
     write_file_atomically(folder->run_json(), json.dump(1) + "\n");
   };
   write_status("running");
   std::optional<Run> finished;
+  std::optional<net::DrawKeeper> keeper;
   try {
     std::optional<CsvListener> files;
     if (folder) files.emplace(*folder, s.model.name, resolved, names);
+    if (plan.net)
+      keeper.emplace(plan.net->posterior, plan.net->test, plan.net->test_answers, resolved.chains,
+                     net::DrawKeeper::Options{.folder = folder ? &*folder : nullptr,
+                                              .draws = s.format == "npy",
+                                              .next = files ? &*files : nullptr,
+                                              .with_metric = dimension <= large_network});
     ProgressBar bar(s.quiet);
     Hooks hooks;
-    hooks.listener = files ? &*files : nullptr;
+    hooks.listener = keeper ? static_cast<DrawListener*>(&*keeper) : files ? &*files : nullptr;
     hooks.progress = [&](const Progress& progress) { bar.show(progress); };
     hooks.stop = &stop_asked;
     hooks.seconds_used = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -353,6 +391,12 @@ int sample_model(Settings& s) {
   result["draws"] = sampled.draws;
   result["status"] = status_word(run.ending);
   if (tuning) result["tuning"] = tuning_json(*tuning);
+  std::optional<net::Predictive> predictive;
+  if (keeper && sampled.chains > 0) {
+    predictive = keeper->predictive();
+    result["predictions"] = predictions_json(*plan.net, *predictive);
+    keep([&] { net::write_predictions(*folder, *predictive, predictive->width()); });
+  }
   keep([&] { write_file_atomically(folder->summary_json(), result.dump(1) + "\n"); });
   if (sampled.chains > 0) keep([&] { draw_picture(*folder, run); });
 
@@ -360,6 +404,7 @@ int sample_model(Settings& s) {
     fmt::print("{}\n", result.dump());
   else if (sampled.chains > 0)
     print_result(s, run, sampled);
+  if (predictive && !s.json) fmt::print("{}\n", describe_predictions(*plan.net, *predictive));
   std::fflush(stdout);  // before what goes to stderr, should both go to one place
   if (!s.quiet) {
     print_notes(run, sampled);
@@ -378,6 +423,7 @@ void add_sample(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("sample", "sample a model");
   add_model_options(*command, s->model);
   const auto glm_options = add_glm_options(*command, s->glm);
+  const auto net_options = add_net_options(*command, s->net, true);
   command
       ->add_option("--sampler", run.sampler,
                    "auto: short pilots choose; or a name of those that `onward samplers` lists")
@@ -417,8 +463,10 @@ void add_sample(CLI::App& app, Action& action) {
             "0: as many as chains and cores allow; the draws do not depend on it");
   add_count(*command, "--seed", run.seed, 0, "without it one is taken from the system and reported");
   command
-      ->add_option("--init", s->init,
-                   "start, in the space that is sampled: FILE (JSON array or .npy), zeros, or random[:SCALE]")
+      ->add_option(
+          "--init", s->init,
+          "start, in the space that is sampled: FILE (JSON array or .npy; net: also .safetensors), zeros, "
+          "random[:SCALE], or for net lecun, which is its default")
       ->capture_default_str();
   command->add_option(
       "--metric", s->metric,
@@ -430,15 +478,22 @@ void add_sample(CLI::App& app, Action& action) {
       "--out", s->out,
       "folder for the run's files, or none [the first free of onward-out, onward-out-2, ...]");
   command->add_flag("--force", s->force, "write into an existing folder, replacing the run that is there");
-  command->add_option("--format", s->format, "of the draws: csv")->capture_default_str();
+  command->add_option("--format", s->format, "of the draws: csv; net: also npy, all parameters as floats")
+      ->capture_default_str();
   command->add_flag("--all-parameters", s->all_parameters, "report every parameter, however many there are");
   command->add_flag("--json", s->json, "one JSON object on stdout instead of the table");
   command->add_flag("--quiet", s->quiet, "no progress, notes or warnings");
-  s->check_glm = [s = s.get(), command, glm_options] {
-    if (!is_glm(*s)) return refuse_glm_options(glm_options, s->model.name);
+  s->check_model = [s = s.get(), command, glm_options, net_options] {
+    const std::string& model = s->model.name;
+    if (!is_net(*s)) refuse_net_options(net_options, model);
+    if (!is_glm(*s))
+      refuse_glm_options(glm_options, model, is_net(*s) ? glm_options_of_nets : std::vector<std::string>{});
+    if (is_net(*s) && command->count("--init") == 0) s->init = "lecun";
+    if (!is_glm(*s) && !is_net(*s)) return;
     for (const char* option : {"--dim", "--condition"})
       if (command->count(option) > 0)
-        throw UsageError(fmt::format("{} is not an option of glm: X gives the size", option));
+        throw UsageError(fmt::format("{} is not an option of {}: the data give the size", option, model));
+    if (is_net(*s)) return;
     if (s->run.sampler != "auto") return;
     if (command->count("--relaxation") == 0) s->run.relaxation = glm::AxisSettings{}.relaxation;
     for (const char* option :

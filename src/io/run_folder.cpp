@@ -19,9 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// N of chain-N.csv; nothing for other names.
-std::optional<std::size_t> chain_number(const std::string& name) {
-  constexpr std::string_view prefix = "chain-", suffix = ".csv";
+/// N of chain-N.csv, say; nothing for other names.
+std::optional<std::size_t> chain_number(const std::string& name, std::string_view suffix = ".csv") {
+  constexpr std::string_view prefix = "chain-";
   if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size())
     return std::nullopt;
   const char* const first = name.data() + prefix.size();
@@ -35,7 +35,8 @@ std::optional<std::size_t> chain_number(const std::string& name) {
 bool made_by_a_run(const fs::path& file) {
   const std::string name = file.filename().string();
   return name == "run.json" || name == "summary.json" || name == "draws.nc" || name == "checkpoint" ||
-         name == "draws.png" || chain_number(name);
+         name == "draws.png" || name == "predictions.npy" || name == "predictions-sd.npy" ||
+         chain_number(name) || chain_number(name, ".npy") || chain_number(name, ".safetensors");
 }
 
 std::vector<fs::path> files_of(const fs::path& directory) {

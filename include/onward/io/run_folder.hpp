@@ -12,8 +12,8 @@ namespace onward {
 class RunFolder {
  public:
   /// Makes the folder, with its parents. An existing one is an Error unless `force`; with it the
-  /// files that runs make are removed (run.json, summary.json, chain-N.csv, draws.nc, checkpoint, draws.png)
-  /// and everything else stays.
+  /// files that runs make are removed (run.json, summary.json, chain-N.csv, .npy and .safetensors, draws.nc,
+  /// checkpoint, draws.png, predictions.npy, predictions-sd.npy) and everything else stays.
   static RunFolder create(const std::filesystem::path& directory, bool force = false);
 
   /// An existing run's folder; Error if it is not there.

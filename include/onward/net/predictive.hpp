@@ -33,6 +33,9 @@ class Predictive {
   /// Adds all draws of another one for the same rows.
   void add(const Predictive& other);
 
+  bool of_classes() const { return classes_; }
+  std::size_t rows() const { return rows_; }
+  std::size_t width() const { return width_; }  ///< outputs of a row
   std::size_t draws() const { return draws_; }
   std::vector<double> mean() const;  ///< row after row: means, or probabilities of classes
   std::vector<double> sd() const;    ///< of the same between draws: without the noise

@@ -1,0 +1,542 @@
+#include "net_options.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "model_options.hpp"
+#include "number_options.hpp"
+#include "onward/data/load.hpp"
+#include "onward/error.hpp"
+#include "onward/io/npy.hpp"
+#include "onward/net/description_json.hpp"
+#include "onward/net/weights.hpp"
+#include "onward/util/suggest.hpp"
+
+namespace onward::app {
+namespace {
+
+using net::Answers;
+using net::Inputs;
+using net::Layout;
+using net::Shape;
+using nlohmann::ordered_json;
+
+/// Mean and sd of a column or a channel.
+struct Unit {
+  double mean = 0, sd = 1;
+};
+
+/// Of columns of `values`, rows of `width`; a column that does not vary keeps its size.
+std::vector<Unit> units_of(const std::vector<float>& values, std::size_t width) {
+  const std::size_t rows = values.size() / width;
+  std::vector<Unit> units(width);
+  for (std::size_t j = 0; j < width; ++j) {
+    double sum = 0, squares = 0;
+    for (std::size_t i = 0; i < rows; ++i) sum += static_cast<double>(values[i * width + j]);
+    const double mean = sum / static_cast<double>(rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      const double away = static_cast<double>(values[i * width + j]) - mean;
+      squares += away * away;
+    }
+    const double sd = std::sqrt(squares / static_cast<double>(rows));
+    units[j] = {mean, sd > 0 ? sd : 1};
+  }
+  return units;
+}
+
+void to_units(const std::vector<Unit>& units, std::vector<float>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Unit& unit = units[i % units.size()];
+    values[i] = static_cast<float>((static_cast<double>(values[i]) - unit.mean) / unit.sd);
+  }
+}
+
+ordered_json units_json(const std::vector<Unit>& units) {
+  ordered_json json{{"mean", ordered_json::array()}, {"sd", ordered_json::array()}};
+  for (const Unit& unit : units) {
+    json["mean"].push_back(unit.mean);
+    json["sd"].push_back(unit.sd);
+  }
+  return json;
+}
+
+/// An array whose first index counts rows, with no more rows than wanted.
+struct Rows {
+  std::string option, file;
+  NpyArray array;
+  std::size_t count = 0, each = 1;  // rows, and entries of one
+
+  Rows(std::string option_name, const std::string& file_name, std::optional<std::size_t> wanted)
+      : option(std::move(option_name)), file(file_name), array(read_npy(file_name)) {
+    if (array.shape.empty())
+      throw Error(fmt::format("{} {} holds one number: it must hold a row an observation", option, file));
+    if (array.fortran_order && array.shape.size() > 1)
+      throw Error(
+          fmt::format("{} {} is stored column by column: store it by rows, as "
+                      "numpy.save(file, numpy.ascontiguousarray(array)) does",
+                      option, file));
+    count = array.shape[0];
+    for (std::size_t i = 1; i < array.shape.size(); ++i) each *= array.shape[i];
+    if (count == 0)
+      throw Error(fmt::format("{} {} has no rows: there is nothing to learn from", option, file));
+    if (wanted && *wanted < count) count = *wanted;
+  }
+
+  bool bytes() const { return array.dtype == "|u1"; }
+  bool whole_numbers() const {
+    return array.dtype[1] == 'i' || array.dtype[1] == 'u' || array.dtype[1] == 'b';
+  }
+
+  /// "3x28x28", as a network's shapes are written.
+  std::string row_shape() const {
+    if (array.shape.size() == 1) return "1";
+    return fmt::format("{}", fmt::join(array.shape.begin() + 1, array.shape.end(), "x"));
+  }
+
+  std::vector<float> floats() const {
+    std::vector<float> values(count * each);
+    array.visit([&](const auto& stored) {
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(stored[i]);
+    });
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!std::isfinite(values[i]))
+        throw Error(
+            fmt::format("{} {}: row {} (counted from 1) has the entry {}: every entry must be a finite "
+                        "number",
+                        option, file, i / each + 1, values[i]));
+    return values;
+  }
+};
+
+/// Throws unless rows of the array can be the network's inputs: the same shape, or as many entries flat.
+void check_input(const Rows& rows, const Layout& layout) {
+  const Shape& in = layout.input();
+  std::vector<std::size_t> shape(rows.array.shape.begin() + 1, rows.array.shape.end());
+  const bool flat = shape.size() <= 1 || (in.height == 1 && in.width == 1);
+  if (shape.size() == 2) shape.insert(shape.begin(), 1);  // images of one channel
+  const bool same = flat ? rows.each == in.size() : shape == std::vector{in.channels, in.height, in.width};
+  if (!same)
+    throw Error(fmt::format("{} {} has rows of {}, but the network takes {}", rows.option, rows.file,
+                            rows.row_shape(), to_string(in)));
+}
+
+/// A mean and an sd for each channel of what the network takes: for a vector, each pixel has its channel's.
+net::Normalisation by_channel(const std::vector<Unit>& units, const Shape& in, std::size_t pixels_a_channel) {
+  net::Normalisation result;
+  const std::size_t repeat = in.height == 1 && in.width == 1 ? pixels_a_channel : 1;
+  for (const Unit& unit : units)
+    for (std::size_t i = 0; i < repeat; ++i) {
+      result.mean.push_back(static_cast<float>(unit.mean));
+      result.sd.push_back(static_cast<float>(unit.sd));
+    }
+  return result;
+}
+
+/// Of channels of pixels, in units of 255.
+std::vector<Unit> units_of_pixels(std::span<const std::uint8_t> pixels, std::size_t channels,
+                                  std::size_t plane) {
+  std::vector<Unit> units;
+  for (std::size_t c = 0; c < channels; ++c) {
+    double sum = 0, squares = 0, count = 0;
+    for (std::size_t begin = c * plane; begin < pixels.size(); begin += channels * plane)
+      for (std::size_t i = begin; i < begin + plane; ++i) {
+        sum += pixels[i];
+        squares += static_cast<double>(pixels[i]) * pixels[i];
+        ++count;
+      }
+    const double mean = sum / count, variance = std::max(0.0, squares / count - mean * mean);
+    units.push_back({mean / 255, variance > 0 ? std::sqrt(variance) / 255 : 1});
+  }
+  return units;
+}
+
+/// Inputs from an array. Units are found if there are none yet and they are wanted, and used if there are.
+Inputs make_inputs(const Rows& rows, const Layout& layout, bool standardise, std::vector<Unit>& units) {
+  check_input(rows, layout);
+  const Shape& in = layout.input();
+  if (rows.bytes()) {
+    const bool images = rows.array.shape.size() >= 3;
+    const std::size_t channels = !images ? in.size() : rows.array.shape.size() == 4 ? rows.array.shape[1] : 1;
+    const std::size_t plane = rows.each / channels;
+    const auto pixels = rows.array.as<std::uint8_t>().first(rows.count * rows.each);
+    if (units.empty())
+      units = standardise ? units_of_pixels(pixels, channels, plane) : std::vector<Unit>(channels);
+    return Inputs::pixels(in, {pixels.begin(), pixels.end()}, by_channel(units, in, plane));
+  }
+  auto values = rows.floats();
+  if (standardise && units.empty()) units = units_of(values, rows.each);
+  if (standardise) to_units(units, values);
+  return Inputs::values(in, std::move(values));
+}
+
+bool is_classes(const NetWords& words, const Rows& y) {
+  if (words.likelihood == "softmax") return true;
+  return words.likelihood.empty() && y.whole_numbers();
+}
+
+Answers make_answers(const Rows& y, const Layout& layout, bool classes, bool standardise,
+                     std::vector<Unit>& units) {
+  const std::size_t outputs = layout.output().size();
+  if (!classes) {
+    if (y.each != outputs)
+      throw Error(fmt::format("{} {} has rows of {}, but the network gives {}{}", y.option, y.file,
+                              y.row_shape(), to_string(layout.output()),
+                              y.each == 1 ? ": if these are classes, add --likelihood softmax" : ""));
+    auto values = y.floats();
+    if (standardise && units.empty()) units = units_of(values, y.each);
+    if (standardise) to_units(units, values);
+    return Answers::values(outputs, std::move(values));
+  }
+  constexpr std::size_t most_classes = 256;
+  if (y.each != 1)
+    throw Error(fmt::format("{} {} has rows of {}: a class is one number", y.option, y.file, y.row_shape()));
+  if (outputs > most_classes)
+    throw Error(fmt::format("the network tells {} classes apart: {} are the most", outputs, most_classes));
+  std::vector<std::uint8_t> labels;
+  const auto values = y.floats();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float value = values[i];
+    if (!(value >= 0 && value < static_cast<float>(outputs)) || value != std::floor(value))
+      throw Error(
+          fmt::format("{} {}: row {} (counted from 1) has the class {}: the network tells classes 0 to {} "
+                      "apart",
+                      y.option, y.file, i + 1, value, outputs - 1));
+    labels.push_back(static_cast<std::uint8_t>(value));
+  }
+  return Answers::labels(outputs, labels);
+}
+
+void same_rows(const Rows& x, const Rows& y) {
+  if (x.array.shape[0] != y.array.shape[0])
+    throw Error(fmt::format("{} {} has {} rows and {} {} has {}: they must be as many", x.option, x.file,
+                            x.array.shape[0], y.option, y.file, y.array.shape[0]));
+}
+
+void enough(const std::string& option, std::optional<std::size_t> wanted, std::size_t there) {
+  if (wanted && *wanted > there)
+    throw Error(fmt::format("{} {} was asked for and there are {}", option, *wanted, there));
+}
+
+/// What training and test data there are.
+struct Sets {
+  net::Data train;
+  Inputs test;
+  std::optional<Answers> test_answers;
+  bool own_rows = true;
+  ordered_json units;
+};
+
+Sets from_files(const NetWords& words, const GlmWords& shared, const Layout& layout) {
+  const Rows x("--x", shared.x, words.images), y("--y", shared.y, words.images);
+  same_rows(x, y);
+  enough("--images", words.images, x.array.shape[0]);
+  const bool classes = is_classes(words, y);
+  std::vector<Unit> x_units, y_units;
+  net::Data train{make_inputs(x, layout, words.standardise, x_units),
+                  make_answers(y, layout, classes, words.standardise, y_units)};
+  Sets sets{train, train.inputs, train.answers, true, {}};
+  if (words.standardise) {
+    sets.units["x"] = units_json(x_units);
+    if (!classes) sets.units["y"] = units_json(y_units);
+  }
+  if (!words.test_y.empty() && words.test_x.empty())
+    throw UsageError("--test-y goes with --test-x: give both or neither");
+  if (!words.test_x.empty()) {
+    const Rows test_x("--test-x", words.test_x, words.test_images);
+    enough("--test-images", words.test_images, test_x.array.shape[0]);
+    if (test_x.bytes() != x.bytes())
+      throw Error(
+          fmt::format("--x {} and --test-x {} are of types {} and {}: either both or none may be bytes",
+                      x.file, test_x.file, x.array.dtype, test_x.array.dtype));
+    sets.test = make_inputs(test_x, layout, words.standardise, x_units);
+    sets.test_answers.reset();
+    sets.own_rows = false;
+    if (!words.test_y.empty()) {
+      const Rows test_y("--test-y", words.test_y, words.test_images);
+      same_rows(test_x, test_y);
+      sets.test_answers = make_answers(test_y, layout, classes, words.standardise, y_units);
+    }
+  } else if (words.test_images) {
+    throw UsageError("--test-images says how many of --test-x or of --data: give one of them");
+  }
+  return sets;
+}
+
+struct NamedData {
+  TrainAndTest (*load)(const std::filesystem::path&);
+  std::vector<Unit> units;
+};
+
+const std::map<std::string, NamedData>& named_data() {
+  static const std::map<std::string, NamedData> all{
+      {"mnist", {load_mnist, {{0.1307, 0.3081}}}},
+      {"fashion-mnist", {load_fashion_mnist, {{0.2860, 0.3530}}}},
+      {"cifar10", {load_cifar10, {{0.4914, 0.2470}, {0.4822, 0.2435}, {0.4465, 0.2616}}}},
+  };
+  return all;
+}
+
+net::Data image_rows(LabelledImages images, std::size_t count, const std::string& name, const Layout& layout,
+                     const std::vector<Unit>& units) {
+  const Shape &in = layout.input(), shape{images.channels, images.height, images.width};
+  const bool flat = in.height == 1 && in.width == 1 && in.channels == shape.size();
+  if (!flat && in != shape)
+    throw Error(
+        fmt::format("images of {} are {}, but the network takes {}", name, to_string(shape), to_string(in)));
+  images.pixels.resize(count * images.pixels_each());
+  images.pixels.shrink_to_fit();
+  images.labels.resize(count);
+  return {Inputs::pixels(in, std::move(images.pixels), by_channel(units, in, images.height * images.width)),
+          Answers::labels(layout.output().size(), images.labels)};
+}
+
+Sets from_name(const NetWords& words, const Layout& layout) {
+  std::vector<std::string> names;
+  for (const auto& [name, data] : named_data()) names.push_back(name);
+  const auto found = named_data().find(words.data);
+  if (found == named_data().end())
+    throw UsageError(fmt::format("--data '{}' is not known.{} It is one of {}; other data by --x and --y",
+                                 words.data, suggestion(words.data, names), joined(names)));
+  if (words.likelihood == "gaussian")
+    throw UsageError("--likelihood gaussian: images of --data have classes, whose likelihood is softmax");
+  TrainAndTest both = found->second.load({});
+  enough("--images", words.images, both.train.count());
+  enough("--test-images", words.test_images, both.test.count());
+  constexpr std::size_t usual_test = 1000;  // predictions of all would cost as much as a step, or more
+  const std::size_t images = words.images.value_or(both.train.count());
+  const std::size_t test_images = words.test_images.value_or(std::min(usual_test, both.test.count()));
+  auto train = image_rows(std::move(both.train), images, words.data, layout, found->second.units);
+  auto test = image_rows(std::move(both.test), test_images, words.data, layout, found->second.units);
+  return {std::move(train), std::move(test.inputs), std::move(test.answers), false, {}};
+}
+
+net::GradientForm parse_gradient(const std::string& word) {
+  if (word == "whole") return net::GradientForm::whole;
+  if (word == "pieces") return net::GradientForm::pieces;
+  if (word == "checkpoint") return net::GradientForm::checkpoint;
+  throw UsageError(fmt::format("--gradient '{}' is not known.{} It is whole, pieces or checkpoint", word,
+                               suggestion(word, std::vector<std::string>{"whole", "pieces", "checkpoint"})));
+}
+
+/// 300M, 2G and so on, in bytes.
+double parse_memory(const std::string& word) {
+  double factor = 1;
+  std::string digits = word;
+  if (!digits.empty()) {
+    const char last = digits.back();
+    factor = last == 'k' ? 1e3 : last == 'M' ? 1e6 : last == 'G' ? 1e9 : 1;
+    if (factor > 1) digits.pop_back();
+  }
+  double bytes = 0;
+  try {
+    bytes = factor * parse_number("--max-memory", digits);
+  } catch (const UsageError&) {
+    bytes = -1;
+  }
+  if (!(bytes > 0) || !std::isfinite(bytes))
+    throw UsageError(
+        fmt::format("--max-memory {} is not usable: it is a number of bytes, such as 300M or 2G", word));
+  return bytes;
+}
+
+std::string megabytes(double bytes) { return fmt::format("{:.3g} MB", bytes / 1e6); }
+
+/// Where the weights come from, if from a file that also has running statistics.
+bool is_weight_file(const std::string& word, const Layout& layout) {
+  return word.ends_with(".safetensors") || (word.ends_with(".npy") && layout.statistic_count() > 0);
+}
+
+Start make_start(const std::string& option, const std::string& word, const Layout& layout,
+                 const std::optional<net::StoredWeights>& weights, std::size_t dimension) {
+  Start start;
+  const std::size_t more = dimension - layout.parameter_count();  // log sigma: sigma starts at 1
+  if (weights || word == "lecun") {
+    start.kind = Start::Kind::given;
+    start.word = word;
+    if (weights) {
+      start.position = weights->parameters;
+    } else {
+      net::StartLaw law = net::lecun_law(layout);
+      start.position = std::move(law.centre);
+      start.spread = std::move(law.spread);
+      start.spread.resize(start.spread.size() + more);
+    }
+    start.position.resize(start.position.size() + more);
+    return start;
+  }
+  start = parse_start(option, word, {"net", {}}, dimension);
+  if (start.kind == Start::Kind::given) start.word = word;
+  return start;
+}
+
+}  // namespace
+
+std::vector<const CLI::Option*> add_net_options(CLI::App& command, NetWords& words, bool for_sampling) {
+  std::vector<const CLI::Option*> options;
+  const auto with_heading = [&](CLI::Option* option) {
+    option->group("Options of the model net, a network (--x, --y and --sigma as for glm)");
+    options.push_back(option);
+  };
+  const auto add = [&](const char* name, std::string& value, const std::string& description) {
+    with_heading(command.add_option(name, value, description));
+  };
+  add("--net", words.net, "FILE.json that describes the layers");
+  std::vector<std::string> names;
+  for (const auto& [name, data] : named_data()) names.push_back(name);
+  add("--data", words.data, fmt::format("images in place of --x and --y: {}", joined(names)));
+  add("--likelihood", words.likelihood, "gaussian or softmax [softmax if y holds whole numbers]");
+  add_count(command, "--images", words.images, 1, "rows that are used, the first so many [all]");
+  with_heading(command.get_option("--images"));
+  add("--test-x", words.test_x, "FILE.npy with rows to predict [those of --x; with --data its test images]");
+  add("--test-y", words.test_y, "FILE.npy with their answers, for scores");
+  add_count(command, "--test-images", words.test_images, 1,
+            "rows that are predicted [all; with --data 1000]");
+  with_heading(command.get_option("--test-images"));
+  with_heading(
+      command.add_flag("--standardise", words.standardise,
+                       "x and y (or pixels) to mean 0 and sd 1; sigma and predictions are in these units"));
+  add_number(command, "--prior-sd", words.prior_sd, "of every weight and bias");
+  with_heading(command.get_option("--prior-sd"));
+  add_count(command, "--piece", words.piece, 0, "rows that pass through the layers at once; 0: chosen");
+  with_heading(command.get_option("--piece"));
+  if (for_sampling)
+    add("--gradient", words.gradient,
+        "mala: activations kept for the whole data, pieces, or checkpoint [pieces]");
+  add("--max-memory", words.memory,
+      "for activations and vectors, such as 300M: smaller pieces, or a refusal");
+  return options;
+}
+
+void refuse_net_options(const std::vector<const CLI::Option*>& options, const std::string& model) {
+  for (const auto* option : options)
+    if (option->count() > 0)
+      throw UsageError(fmt::format("{} belongs to the model net, not to {}", option->get_name(), model));
+}
+
+NetModel make_net(const NetWords& words, const GlmWords& shared, const std::string& start,
+                  const std::string& word, std::shared_ptr<ThreadPool> pool) {
+  if (words.net.empty()) throw UsageError("--net is missing: net needs --net FILE.json, the layers");
+  if (words.data.empty() == (shared.x.empty() && shared.y.empty()) || shared.x.empty() != shared.y.empty())
+    throw UsageError("net needs data: either --x FILE.npy and --y FILE.npy, or --data NAME");
+  if (!words.data.empty() && !(words.test_x.empty() && words.test_y.empty()))
+    throw UsageError("--test-x and --test-y go with --x and --y: --data has test images of its own");
+  if (!words.likelihood.empty() && words.likelihood != "gaussian" && words.likelihood != "softmax")
+    throw UsageError(
+        fmt::format("--likelihood '{}' is not known: it is gaussian or softmax", words.likelihood));
+  const Layout layout = net::read_layout(words.net);
+  std::optional<net::StoredWeights> weights;
+  if (is_weight_file(word, layout)) weights = net::read_weights(word, layout);
+  auto network = std::make_shared<const net::Network>(weights ? net::Network(layout, weights->statistics)
+                                                              : net::Network(layout));
+  Sets sets = words.data.empty() ? from_files(words, shared, layout) : from_name(words, layout);
+  net::PosteriorOptions options;
+  options.prior_sd = words.prior_sd;
+  options.known_sigma = shared.sigma;
+  options.piece = words.piece;
+  options.gradient = parse_gradient(words.gradient);
+  const auto make = [&] { return net::Posterior(network, sets.train, options, pool); };
+  net::Posterior posterior = make();
+  const double limit = words.memory.empty() ? 0 : parse_memory(words.memory);
+  // Kernels hold about a dozen vectors of all that is sampled.
+  const double vectors = 12.0 * 8 * static_cast<double>(posterior.dimension());
+  const auto needed = [&] { return vectors + static_cast<double>(posterior.jet_bytes(Order::curvature)); };
+  while (limit > 0 && needed() > limit && words.piece == 0 && posterior.options().piece > 1) {
+    options.piece = posterior.options().piece / 2;
+    posterior = make();
+  }
+  if (limit > 0 && needed() > limit)
+    throw Error(fmt::format("--max-memory {} is too little: {} parameters and a piece of {} {} take {}{}",
+                            words.memory, posterior.dimension(), posterior.options().piece,
+                            posterior.options().piece == 1 ? "row" : "rows", megabytes(needed()),
+                            words.piece > 1 ? ", or leave --piece to the program" : ""));
+  Start begin = make_start(start, word, layout, weights, posterior.dimension());
+  NetModel model{std::move(posterior),
+                 std::move(begin),
+                 std::move(sets.test),
+                 std::move(sets.test_answers),
+                 sets.own_rows,
+                 std::move(sets.units),
+                 {}};
+  if (layout.statistic_count() > 0 && !weights)
+    model.notes.push_back(
+        fmt::format("batch norms have no running statistics: they count on mean 0 and variance 1; {} "
+                    "FILE.safetensors gives "
+                    "trained ones",
+                    start));
+  return model;
+}
+
+void check_gradient_memory(const NetWords& words, const NetModel& model) {
+  const auto& posterior = model.posterior;
+  const double machine =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  const double limit = words.memory.empty() ? machine : parse_memory(words.memory);
+  const auto bytes = [&](net::GradientForm form) {
+    return 12.0 * 8 * static_cast<double>(posterior.dimension()) +
+           static_cast<double>(posterior.gradient_bytes(form));
+  };
+  if (bytes(posterior.options().gradient) <= limit) return;
+  throw Error(fmt::format(
+      "gradients of {} rows with --gradient {} would take {}, but there are {}{}: pieces take {}, "
+      "checkpoint {}; samplers other than mala need none",
+      posterior.data().count(), words.gradient, megabytes(bytes(posterior.options().gradient)),
+      megabytes(limit), words.memory.empty() ? "" : " by --max-memory",
+      megabytes(bytes(net::GradientForm::pieces)), megabytes(bytes(net::GradientForm::checkpoint))));
+}
+
+void set_large_defaults(RunSettings& s) {
+  // Sweeps of tens of thousands of steps, and metrics learned from them, are out of reach.
+  if (s.sampler == "auto") s.sampler = "pc-line-fmala";
+  if (!s.warmup) s.warmup = 1000;
+  if (!s.thin) s.thin = 10;
+  if (!s.metric) s.metric = MetricKind::none;
+}
+
+ordered_json predictions_json(const NetModel& model, const net::Predictive& predictive) {
+  ordered_json json{{"of", model.own_rows ? "training" : "test"},
+                    {"rows", predictive.rows()},
+                    {"draws", predictive.draws()}};
+  if (!predictive.has_answers()) return json;
+  const net::Scores scores = predictive.scores();
+  json["nll"] = scores.nll;
+  if (scores.mse) json["rmse"] = std::sqrt(*scores.mse);
+  if (scores.accuracy) json["accuracy"] = *scores.accuracy;
+  if (scores.ece) json["ece"] = *scores.ece;
+  return json;
+}
+
+std::string describe_predictions(const NetModel& model, const net::Predictive& predictive) {
+  std::string text = fmt::format("predictions of {} {} rows by {} draws", predictive.rows(),
+                                 model.own_rows ? "training" : "test", predictive.draws());
+  if (!predictive.has_answers()) return text;
+  const net::Scores scores = predictive.scores();
+  text += fmt::format(": NLL {:.4g}", scores.nll);
+  if (scores.mse) text += fmt::format(", RMSE {:.4g}", std::sqrt(*scores.mse));
+  if (scores.accuracy) text += fmt::format(", accuracy {:.4f}, ECE {:.4f}", *scores.accuracy, *scores.ece);
+  return text;
+}
+
+ordered_json net_json(const NetWords& words, const GlmWords& shared, const NetModel& model) {
+  ordered_json json{{"name", "net"}, {"net", words.net}};
+  const auto add = [&](const char* key, const std::string& value) {
+    if (!value.empty()) json[key] = value;
+  };
+  add("data", words.data), add("x", shared.x), add("y", shared.y), add("test_x", words.test_x);
+  add("test_y", words.test_y);
+  json["likelihood"] = model.posterior.data().answers.are_labels() ? "softmax" : "gaussian";
+  json["images"] = model.posterior.data().count();
+  json["prior_sd"] = words.prior_sd;
+  if (shared.sigma) json["sigma"] = *shared.sigma;
+  json["piece"] = model.posterior.options().piece;
+  json["gradient"] = words.gradient;
+  if (!model.units.is_null()) json["standardised"] = model.units;
+  json["layers"] = to_json(model.posterior.network().layout.description());
+  return json;
+}
+
+}  // namespace onward::app

@@ -1,0 +1,67 @@
+#pragma once
+// The words with which several commands name a network, its data and how it is sampled.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "glm_options.hpp"
+#include "onward/net/posterior.hpp"
+#include "onward/net/predictive.hpp"
+#include "onward/run/settings.hpp"
+
+namespace onward::app {
+
+struct NetWords {
+  std::string net, data, test_x, test_y, likelihood, gradient = "pieces", memory;
+  std::optional<std::size_t> images, test_images;
+  std::size_t piece = 0;
+  double prior_sd = 1;
+  bool standardise = false;
+};
+
+/// The options, under a heading of their own in the help; --x, --y and --sigma are glm's.
+std::vector<const CLI::Option*> add_net_options(CLI::App& command, NetWords& words,
+                                                bool for_sampling = false);
+/// Those of glm that networks share.
+inline const std::vector<std::string> glm_options_of_nets{"--x", "--y", "--sigma"};
+/// Throws UsageError if one of these was given although the model is another.
+void refuse_net_options(const std::vector<const CLI::Option*>& options, const std::string& model);
+
+/// A network's posterior, where its chains start, and the rows whose predictions are wanted.
+struct NetModel {
+  net::Posterior posterior;
+  Start start;
+  net::Inputs test;
+  std::optional<net::Answers> test_answers;
+  bool own_rows = true;            ///< test are the rows that the posterior is made of
+  nlohmann::ordered_json units;    ///< of --standardise: means and sds; null without
+  std::vector<std::string> notes;  ///< for the user
+};
+
+/// Reads the files and checks everything. `start` is the option's name and `word` what it says: lecun, zeros,
+/// random[:SCALE], a file of weights, or a vector of all that is sampled.
+NetModel make_net(const NetWords& words, const GlmWords& shared, const std::string& start,
+                  const std::string& word, std::shared_ptr<ThreadPool> pool = nullptr);
+
+/// Throws Error, with the sizes, where gradients need more than --max-memory allows, or than the machine has.
+void check_gradient_memory(const NetWords& words, const NetModel& model);
+
+/// Networks with more parameters than this are looked at by what they predict, and by default sampled in a
+/// fixed number of steps without a metric.
+constexpr std::size_t large_network = 1000;
+/// Fills in what the user left open, for a large network.
+void set_large_defaults(RunSettings& settings);
+
+/// What draws say of the rows to predict, in JSON and in a line of words.
+nlohmann::ordered_json predictions_json(const NetModel& model, const net::Predictive& predictive);
+std::string describe_predictions(const NetModel& model, const net::Predictive& predictive);
+
+/// For run.json: files and choices, as they were given.
+nlohmann::ordered_json net_json(const NetWords& words, const GlmWords& shared, const NetModel& model);
+
+}  // namespace onward::app
