@@ -49,9 +49,9 @@ Case make_case(Description description, Data data, const PosteriorOptions& optio
   auto network = std::make_shared<const Network>(Layout(std::move(description)));
   auto theta = normals(3, network->layout.parameter_count(), 1);
   for (const Tensor& tensor : network->layout.parameters()) {
-    const double inputs =
-        tensor.shape.size() > 1 ? static_cast<double>(tensor.size / tensor.shape[0]) : 100.0;
-    for (std::size_t i = 0; i < tensor.size; ++i) theta[tensor.offset + i] *= std::sqrt(1 / inputs);
+    const std::size_t inputs = tensor.shape.size() > 1 ? tensor.size / tensor.shape[0] : 100;
+    const double scale = std::sqrt(1 / static_cast<double>(inputs));
+    for (std::size_t i = 0; i < tensor.size; ++i) theta[tensor.offset + i] *= scale;
   }
   return {Posterior(std::move(network), std::move(data), options, std::make_shared<ThreadPool>(threads)),
           std::move(theta)};
@@ -230,9 +230,9 @@ void add_memory_rows(std::vector<Row>& rows, std::size_t threads) {
   for (const auto& [form, name] :
        {std::pair{GradientForm::whole, "whole"}, std::pair{GradientForm::pieces, "pieces"},
         std::pair{GradientForm::checkpoint, "checkpoint"}}) {
-    const double peak = peak_megabytes(cnn_of(1'000), [form = form](Case& c) {
+    const double peak = peak_megabytes(cnn_of(1'000), [wanted = form](Case& c) {
       std::vector<double> gradient(c.theta.size());
-      c.posterior.gradient(c.theta, gradient, form);
+      c.posterior.gradient(c.theta, gradient, wanted);
     });
     rows.push_back(
         {fmt::format("CNN, 1,000 images, gradient, form {}, peak memory over the data", name), peak, "MB"});

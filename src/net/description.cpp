@@ -198,7 +198,7 @@ Network::Network(Layout chosen, std::vector<float> given)
 
 Description paper_cnn(bool batch_norm) {
   Description net{{3, 32, 32}, {}};
-  for (const std::size_t channels : {32, 64, 128}) {
+  for (const std::size_t channels : {32u, 64u, 128u}) {
     for (int twice = 0; twice < 2; ++twice) {
       net.layers.emplace_back(Conv2d{.channels = channels, .padding = 1});
       if (batch_norm) net.layers.emplace_back(BatchNorm{});
