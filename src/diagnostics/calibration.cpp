@@ -19,9 +19,10 @@ ClassScores judge_classes(std::span<const double> p, std::span<const std::uint8_
     const auto bin = std::min(static_cast<std::size_t>(*top * bins), bins - 1);
     confidence[bin] += *top;
     right[bin] += correct ? 1 : 0;
-    result.accuracy += correct ? 1 / n : 0;
+    result.accuracy += correct ? 1 : 0;
     result.nll -= std::log(std::max(row[labels[i]], 1e-300)) / n;
   }
+  result.accuracy /= n;
   for (std::size_t bin = 0; bin < bins; ++bin) result.ece += std::abs(confidence[bin] - right[bin]) / n;
   return result;
 }

@@ -1,0 +1,278 @@
+// Networks as a user samples them: `onward sample net` and `onward evaluate net`.
+
+#include <cmath>
+#include <cstring>
+
+#include "onward/io/npy.hpp"
+#include "onward/io/safetensors.hpp"
+#include "onward/random/stream.hpp"
+#include "program.hpp"
+
+namespace onward::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::size_t rows = 60;
+
+class Net : public Program {
+ protected:
+  template <class T>
+  void save(const std::string& name, const std::vector<T>& values,
+            std::vector<std::size_t> shape = {}) const {
+    NpyArray array;
+    array.shape = shape.empty() ? std::vector{values.size()} : std::move(shape);
+    array.dtype = detail::npy_dtype<T>();
+    array.data.resize(values.size() * sizeof(T));
+    std::memcpy(array.data.data(), values.data(), array.data.size());
+    write_npy(path(name), array);
+  }
+
+  /// Two inputs; y is linear with noise, classes are its sign; and small images of two brightnesses.
+  void SetUp() override {
+    const Stream stream(5, 0);
+    std::vector<double> x(2 * rows), noise(rows), y(rows);
+    stream.normals(0, Purpose::noise, x);
+    stream.normals(1, Purpose::noise, noise);
+    std::vector<std::int64_t> classes(rows);
+    std::vector<std::uint8_t> pixels(rows * 16);
+    for (std::size_t i = 0; i < rows; ++i) {
+      y[i] = 0.5 + x[2 * i] - 0.5 * x[2 * i + 1] + 0.3 * noise[i];
+      classes[i] = y[i] > 0 ? 1 : 0;
+      for (std::size_t j = 0; j < 16; ++j)
+        pixels[16 * i + j] = static_cast<std::uint8_t>(100 * classes[i] + static_cast<std::int64_t>(j));
+    }
+    save("x.npy", x, {rows, 2});
+    save("y.npy", y);
+    save("classes.npy", classes);
+    save("images.npy", pixels, {rows, 1, 4, 4});
+    put("linear.json", R"({"input": 2, "layers": [{"kind": "linear", "outputs": 1}]})");
+    put("tanh.json", R"({"input": 2, "layers": [{"kind": "linear", "outputs": 4}, "tanh",
+                                                {"kind": "linear", "outputs": 1}]})");
+    put("large.json", R"({"input": 2, "layers": [{"kind": "linear", "outputs": 300}, "relu",
+                                                 {"kind": "linear", "outputs": 1}]})");
+    put("two.json", R"({"input": 2, "layers": [{"kind": "linear", "outputs": 2}]})");
+    put("conv.json",
+        R"({"input": [1, 4, 4], "layers": [{"kind": "conv2d", "channels": 2, "padding": 1}, "batch-norm",
+                         "relu", "max-pool", "flatten", {"kind": "linear", "outputs": 2}]})");
+  }
+
+  json sampled(const std::string& words) const {
+    const Outcome outcome = onward("sample " + words + " --seed 1 --quiet --json");
+    EXPECT_EQ(outcome.code, 0) << words << ": " << outcome.err;
+    return outcome.code == 0 ? json::parse(outcome.out) : json();
+  }
+};
+
+TEST_F(Net, OfOneLinearLayerIsARegression) {
+  const std::string data = " --x x.npy --y y.npy --sigma 0.3 --out none";
+  const json net = sampled("net --net linear.json --prior-sd 2 --sampler newton-line --warmup 2000" + data);
+  const json glm = sampled("glm --family gaussian --prior normal:2 --prior-intercept normal:2" + data);
+  ASSERT_EQ(net.at("parameters").size(), 3u);
+  const std::vector<std::size_t> order{1, 2, 0};  // the intercept comes first in one and last in the other
+  for (std::size_t i = 0; i < 3; ++i) {
+    const json &p = net["parameters"][i], &q = glm["parameters"][order[i]];
+    // Means of runs of the same posterior: 5.5 standard errors, one false alarm in 3e7.
+    const double error = std::hypot(p["mcse_mean"].get<double>(), q["mcse_mean"].get<double>());
+    EXPECT_NEAR(p["mean"].get<double>(), q["mean"].get<double>(), 5.5 * error);
+    EXPECT_NEAR(p["sd"].get<double>() / q["sd"].get<double>(), 1, 0.15);
+  }
+  EXPECT_EQ(net["parameters"][0]["name"], "0.weight.1.1");
+  EXPECT_EQ(net["predictions"]["of"], "training");
+  EXPECT_EQ(net["predictions"]["rows"], rows);
+  EXPECT_NEAR(net["predictions"]["rmse"].get<double>(), 0.3, 0.1);
+}
+
+TEST_F(Net, SmallNetworksAreSampledLikeAnyModel) {
+  const json result = sampled(
+      "net --net tanh.json --x x.npy --y y.npy --sampler pc-line-fmala --warmup 500 --draws 20 --chains 2 "
+      "--out run");
+  EXPECT_EQ(result.at("dimension"), 18);
+  EXPECT_EQ(result.at("parameters").back().at("name"), "sigma");
+  EXPECT_EQ(result.at("parameters").size(), 18u);
+  const json run = json_file("run/run.json");
+  EXPECT_EQ(run.at("model").at("net"), "tanh.json");
+  EXPECT_EQ(run.at("model").at("likelihood"), "gaussian");
+  EXPECT_EQ(run.at("model").at("layers").at("layers").size(), 3u);
+  EXPECT_EQ(run.at("settings").at("init"), "lecun");
+  for (const char* file :
+       {"chain-2.csv", "chain-2.safetensors", "predictions.npy", "predictions-sd.npy", "draws.png"})
+    EXPECT_TRUE(fs::exists(path("run") / file)) << file;
+  EXPECT_FALSE(fs::exists(path("run/chain-1.npy")));
+  EXPECT_EQ(onward("summary run").code, 0);
+}
+
+TEST_F(Net, LargeNetworksAreLookedAtByWhatTheyPredict) {
+  const std::string words =
+      "net --net large.json --x x.npy --y y.npy --sigma 0.3 --warmup 50 --draws 4 --thin 2 --chains 1";
+  const json result = sampled(words + " --format npy --out one --threads 1");
+  EXPECT_EQ(result.at("dimension"), 1201);
+  EXPECT_EQ(result.at("sampler"), "pc-line-fmala");
+  EXPECT_EQ(result.at("settings").at("metric"), "none");
+  ASSERT_EQ(result.at("parameters").size(), 20u);
+  EXPECT_EQ(result["parameters"][0]["name"], "f.1");
+  const NpyArray draws = read_npy(path("one/chain-1.npy"));
+  EXPECT_EQ(draws.shape, (std::vector<std::size_t>{4, 1201}));
+  EXPECT_LT(fs::file_size(path("one/chain-1.csv")), 20'000u);
+  EXPECT_LT(fs::file_size(path("one/run.json")), 10'000u);
+  // Threads share the rows of a lone chain; the draws do not depend on it.
+  sampled(words + " --format npy --out two --threads 2");
+  for (const char* file : {"chain-1.npy", "chain-1.csv", "predictions.npy", "chain-1.safetensors"})
+    EXPECT_EQ(get(path("one") / file), get(path("two") / file)) << file;
+  // By default the draws themselves are not written.
+  sampled(words + " --out three");
+  EXPECT_FALSE(fs::exists(path("three/chain-1.npy")));
+}
+
+TEST_F(Net, GoesOnFromTheLastWeights) {
+  const std::string words =
+      "net --net large.json --x x.npy --y y.npy --sigma 0.3 --draws 2 --thin 1 --chains 1 ";
+  sampled(words + "--warmup 20 --format npy --out one");
+  // A step so small that the next draw is the start.
+  sampled(words +
+          "--warmup 0 --sampler rwm --step-size 1e-12 --format npy --out two --init one/chain-1.safetensors");
+  const NpyArray one = read_npy(path("one/chain-1.npy")), two = read_npy(path("two/chain-1.npy"));
+  for (std::size_t i = 0; i < 1201; ++i) EXPECT_NEAR(two.as<float>()[i], one.as<float>()[1201 + i], 1e-6f);
+  EXPECT_EQ(json_file("two/run.json").at("settings").at("init"), "one/chain-1.safetensors");
+}
+
+TEST_F(Net, ClassesOfImages) {
+  const json result = sampled(
+      "net --net conv.json --x images.npy --y classes.npy --standardise --test-x images.npy --test-y "
+      "classes.npy "
+      "--test-images 30 --sampler newton-line --warmup 2000 --draws 50 --thin 20 --chains 2 --out run");
+  EXPECT_EQ(result["predictions"]["of"], "test");
+  EXPECT_EQ(result["predictions"]["rows"], 30);
+  EXPECT_EQ(result["predictions"]["accuracy"], 1.0);
+  EXPECT_EQ(read_npy(path("run/predictions.npy")).shape, (std::vector<std::size_t>{30, 2}));
+  EXPECT_FALSE(fs::exists(path("run/predictions-sd.npy")));
+  const json units = json_file("run/run.json").at("model").at("standardised").at("x");
+  EXPECT_EQ(units.at("mean").size(), 1u);
+  EXPECT_GT(units["sd"][0].get<double>(), 0.1);
+  const auto weights = SafeTensors::read(path("run/chain-1.safetensors"));
+  EXPECT_NE(weights.find("1.running_var"), nullptr);
+  // Without statistics that is worth a note.
+  const Outcome outcome = onward(
+      "sample net --net conv.json --x images.npy --y classes.npy --sampler rwm --warmup 10 "
+      "--draws 2 --out none --seed 1");
+  EXPECT_THAT(outcome.err, HasSubstr("running statistics"));
+  EXPECT_THAT(
+      onward("sample net --net conv.json --x images.npy --y classes.npy --sampler rwm --warmup 10 --draws 2 "
+             "--out none --seed 1 --init run/chain-1.safetensors")
+          .err,
+      Not(HasSubstr("running statistics")));
+}
+
+TEST_F(Net, GradientsOfEveryFormSampleTheSame) {
+  const std::string words =
+      "net --net tanh.json --x x.npy --y y.npy --sampler mala --step-size 0.01 --warmup 0 "
+      "--draws 3 --chains 1 --out none --gradient ";
+  const json whole = sampled(words + "whole"), pieces = sampled(words + "pieces --piece 7"),
+             checkpoint = sampled(words + "checkpoint --piece 7");
+  for (std::size_t i = 0; i < 18; ++i) {
+    const double mean = whole["parameters"][i]["mean"].get<double>();
+    EXPECT_NEAR(pieces["parameters"][i]["mean"].get<double>(), mean, 1e-4);
+    EXPECT_NEAR(checkpoint["parameters"][i]["mean"].get<double>(), mean, 1e-4);
+  }
+}
+
+TEST_F(Net, EvaluateGivesJetsAndGradients) {
+  const Outcome outcome = onward(
+      "evaluate net --net tanh.json --x x.npy --y y.npy --sigma 0.3 --at lecun --seed 3 --direction axis:2 "
+      "--gradient "
+      "--json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json jet = json::parse(outcome.out);
+  ASSERT_EQ(jet.at("gradient").size(), 17u);
+  EXPECT_NEAR(jet["slope"].get<double>() / jet["gradient"][2].get<double>(), 1, 1e-4);
+  EXPECT_NE(jet["curvature"].get<double>(), 0);
+}
+
+TEST_F(Net, WrongRequests) {
+  const std::string data = " --x x.npy --y y.npy";
+  wrong_usage("sample net" + data, {"--net is missing"});
+  wrong_usage("sample net --net linear.json", {"--x", "--data"});
+  wrong_usage("sample net --net linear.json --x x.npy", {"--y"});
+  wrong_usage("sample net --net linear.json --data mnist" + data, {"--x", "--data"});
+  wrong_usage("sample net --net linear.json --data cifar", {"cifar", "Did you mean cifar10?"});
+  wrong_usage("sample net --net linear.json --family gaussian" + data, {"--family", "glm"});
+  wrong_usage("sample net --net linear.json --dim 3" + data, {"--dim"});
+  wrong_usage("sample funnel --net linear.json", {"--net", "belongs to the model net"});
+  wrong_usage("sample glm --net linear.json --family gaussian" + data, {"--net", "belongs to the model net"});
+  wrong_usage("sample net --net linear.json --likelihood normal" + data, {"normal", "gaussian or softmax"});
+  wrong_usage("sample net --net linear.json --gradient all --sampler mala" + data, {"all", "checkpoint"});
+  wrong_usage("sample net --net linear.json --prior-sd 0" + data, {"sd is 0"});
+  wrong_usage("sample net --net linear.json --sigma -1" + data, {"sigma is -1"});
+  wrong_usage("sample net --net linear.json --images 0" + data, {"--images 0"});
+  wrong_usage("sample net --net linear.json --format hdf" + data, {"hdf", "csv"});
+  wrong_usage("sample funnel --format npy", {"npy", "net"});
+  wrong_usage("sample net --net linear.json --test-y y.npy" + data, {"--test-x"});
+  wrong_usage("sample net --net linear.json --max-memory much" + data, {"--max-memory much", "300M"});
+  wrong_usage("evaluate funnel --net linear.json", {"--net", "belongs to the model net"});
+}
+
+TEST_F(Net, BadFilesAreNamed) {
+  const std::string data = " --x x.npy --y y.npy --sampler rwm";
+  cannot("sample net --net none.json" + data, {"none.json"});
+  put("broken.json", R"({"input": 2, "layers": [{"kind": "linear", "outputs": 3}, {"kind": "max-pool"}]})");
+  cannot("sample net --net broken.json" + data, {"broken.json", "layer 1 (max-pool)"});
+  cannot("sample net --net two.json" + data,
+         {"--y y.npy", "rows of 1", "the network gives 2", "--likelihood softmax"});
+  cannot("sample net --net conv.json --x x.npy --y classes.npy", {"--x x.npy has rows of 2", "takes 1x4x4"});
+  cannot("sample net --net two.json --x images.npy --y classes.npy", {"rows of 1x4x4", "takes 2"});
+  save("five.npy", std::vector<double>(5));
+  cannot("sample net --net linear.json --x x.npy --y five.npy", {"60 rows", "five.npy has 5"});
+  save("none.npy", std::vector<double>(), {0, 2});
+  cannot("sample net --net linear.json --x none.npy --y y.npy", {"none.npy has no rows"});
+  cannot("sample net --net linear.json --images 61" + data, {"--images 61", "60"});
+  std::vector<std::int64_t> classes(rows);
+  classes[7] = 2;
+  save("far.npy", classes);
+  cannot("sample net --net two.json --x x.npy --y far.npy", {"row 8", "class 2", "0 to 1"});
+  classes[7] = -1;
+  save("below.npy", classes);
+  cannot("sample net --net two.json --x x.npy --y below.npy", {"row 8", "class -1"});
+  std::vector<double> x(2 * rows);
+  x[11] = NAN;
+  save("nan.npy", x, {rows, 2});
+  cannot("sample net --net linear.json --x nan.npy --y y.npy", {"nan.npy", "row 6", "nan"});
+}
+
+TEST_F(Net, WeightsOfAnotherNetworkAndNaNAreRefused) {
+  ASSERT_EQ(
+      onward("sample net --net tanh.json --x x.npy --y y.npy --sampler rwm --warmup 5 --draws 2 --chains 1 "
+             "--seed 1 --out run --quiet")
+          .code,
+      0);
+  const std::string words = " --x x.npy --y y.npy --sampler rwm --init ";
+  cannot("sample net --net large.json" + words + "run/chain-1.safetensors",
+         {"0.weight is [4, 2]", "[300, 2]"});
+  std::string bytes = get(path("run/chain-1.safetensors"));
+  put("cut.safetensors", bytes.substr(0, bytes.size() - 2));
+  cannot("sample net --net tanh.json" + words + "cut.safetensors", {"cut.safetensors", "promises"});
+  const float nan = NAN;
+  std::memcpy(bytes.data() + bytes.size() - 4, &nan, 4);
+  put("nan.safetensors", bytes);
+  cannot("sample net --net tanh.json" + words + "nan.safetensors", {"entry 0", "2.bias", "nan"});
+  wrong_usage("sample net --net tanh.json" + words + "y.npy", {"y.npy has 60 entries", "18 parameters"});
+}
+
+TEST_F(Net, MemoryIsToldBeforehand) {
+  const std::string data = " --x x.npy --y y.npy --sigma 0.3";
+  cannot("sample net --net large.json --max-memory 10k" + data,
+         {"--max-memory 10k", "a piece of 1 row", "MB"});
+  cannot("sample net --net large.json --max-memory 200k --sampler mala --gradient whole" + data,
+         {"--gradient whole would take", "by --max-memory", "checkpoint"});
+  EXPECT_EQ(
+      onward(
+          "sample net --net large.json --max-memory 100M --warmup 5 --draws 2 --seed 1 --out none --quiet" +
+          data)
+          .code,
+      0);
+}
+
+}  // namespace
+}  // namespace onward::testing
