@@ -137,12 +137,12 @@ Million sample_million(std::size_t cores) {
   };
   const Stream stream(11, 0);
   auto x = std::make_shared<Design>(
-      Design::from_rows(rows, columns, true, [&](std::size_t i, std::span<float> row) {
+      Design::from_rows(rows, columns, true, [&](std::size_t i, std::span<double> row) {
         stream.normals(i, Purpose::noise, z);
         double eta = -0.5;
         for (std::size_t j = 0; j < columns; ++j) {
-          row[j] = static_cast<float>(0.6 * z[columns] + 0.8 * z[j]);
-          eta += 0.05 * static_cast<double>(row[j]) * (j % 2 == 0 ? 1 : -1);
+          row[j] = 0.6 * z[columns] + 0.8 * z[j];
+          eta += 0.05 * row[j] * (j % 2 == 0 ? 1 : -1);
         }
         y[i] = z[columns + 1] < eta ? 1 : 0;  // probit data; the model is logistic
       }));

@@ -1,6 +1,7 @@
 #include "glm_options.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -30,10 +31,17 @@ Prior parse_prior(const std::string& option, const std::string& word) {
     parts.push_back(word.substr(begin, end - begin));
     begin = end + 1;
   }
+  const auto positive = [&](const std::string& part, const char* what) {
+    const double number = parse_number(option, part);
+    if (!(number > 0) || !std::isfinite(number))
+      throw UsageError(fmt::format("{} {}: {} is {}, and must be above 0", option, word, what, number));
+    return number;
+  };
   if (parts[0] == "flat" && parts.size() == 1) return Prior::flat();
-  if (parts[0] == "normal" && parts.size() == 2) return Prior::normal(0, parse_number(option, parts[1]));
+  if (parts[0] == "normal" && parts.size() == 2) return Prior::normal(0, positive(parts[1], "the scale"));
   if (parts[0] == "student-t" && parts.size() == 3)
-    return Prior::student_t(parse_number(option, parts[1]), 0, parse_number(option, parts[2]));
+    return Prior::student_t(positive(parts[1], "the number of degrees of freedom"), 0,
+                            positive(parts[2], "the scale"));
   throw wrong();
 }
 
@@ -73,7 +81,10 @@ Family parse_family_and_link(const GlmWords& words) {
 /// A file of one number a row.
 std::vector<double> read_rows(const std::string& option, const std::string& file) {
   const NpyArray array = read_npy(file);
-  if (array.shape.size() > 2 || (array.shape.size() == 2 && array.shape[0] != 1 && array.shape[1] != 1))
+  if (array.shape.empty() || array.shape.size() > 2)
+    throw Error(fmt::format("{} {} has shape ({}): it must hold one number a row", option, file,
+                            fmt::join(array.shape, ", ")));
+  if (array.shape.size() == 2 && array.shape[0] != 1 && array.shape[1] != 1)
     throw Error(fmt::format("{} {} holds {} x {} numbers: it must hold one a row", option, file, array.rows(),
                             array.columns()));
   return array.to_doubles();
@@ -83,6 +94,9 @@ std::vector<double> read_rows(const std::string& option, const std::string& file
 Design read_design(const GlmWords& words) {
   NpyReader reader(words.x);
   const NpyHeader header = reader.header();
+  if (header.shape.empty() || header.shape.size() > 2)
+    throw Error(fmt::format("--x {} has shape ({}): it must have two dimensions, a row an observation",
+                            words.x, fmt::join(header.shape, ", ")));
   const bool intercept = !words.no_intercept;
   if (header.dtype == "|u1" && !header.fortran_order) {
     const NpyArray array = std::move(reader).read_all();
@@ -93,15 +107,15 @@ Design read_design(const GlmWords& words) {
     std::optional<Design> design;
     array.visit([&](const auto& values) {
       design = Design::from_rows(header.rows(), header.columns(), intercept,
-                                 [&](std::size_t i, std::span<float> row) {
+                                 [&](std::size_t i, std::span<double> row) {
                                    for (std::size_t j = 0; j < row.size(); ++j)
-                                     row[j] = static_cast<float>(values[i + j * header.column_stride()]);
+                                     row[j] = static_cast<double>(values[i + j * header.column_stride()]);
                                  });
     });
     return std::move(*design);
   }
   Design design = Design::from_rows(header.rows(), header.columns(), intercept,
-                                    [&](std::size_t, std::span<float> row) { reader.next(row); });
+                                    [&](std::size_t, std::span<double> row) { reader.next(row); });
   reader.finish();
   return design;
 }
@@ -177,6 +191,12 @@ glm::Posterior make_regression(const GlmWords& words, std::shared_ptr<ThreadPool
     throw UsageError(fmt::format("--sigma is for the gaussian family, not for {}", words.family));
   if (words.phi && family != Family::negative_binomial)
     throw UsageError(fmt::format("--phi is for the negative-binomial family, not for {}", words.family));
+  const auto above_0 = [](const char* option, const std::optional<double>& value) {
+    if (value && (!(*value > 0) || !std::isfinite(*value)))
+      throw UsageError(fmt::format("{} is {}: it must be a finite number above 0", option, *value));
+  };
+  above_0("--sigma", words.sigma), above_0("--phi", words.phi);
+  if (family == Family::binomial) require("--trials", words.trials, "FILE.npy for the binomial family");
   options.known_scale = words.sigma ? words.sigma : words.phi;
   if (!words.names.empty()) options.column_names = read_names(words.names);
 

@@ -404,6 +404,22 @@ void AxisSampler::Shared::use(const Whitening& w, std::span<const double> at, Th
   prepare_priors();
 }
 
+namespace {
+
+/// True if the largest predictor of every row is that of its class.
+bool tells_all_classes(const Observations& y, const float* eta) {
+  const std::size_t stride = padded_rows(y.rows());
+  for (std::size_t i = 0; i < y.rows(); ++i) {
+    if (y.weight(i) == 0) continue;
+    const auto label = static_cast<std::size_t>(y.y(i));
+    for (std::size_t k = 0; k < y.classes(); ++k)
+      if (k != label && !(eta[k * stride + i] < eta[label * stride + i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings, const std::atomic<bool>* stop)
     : shared_(new Shared{std::move(posterior), settings, {}, {}, {}, 0, {}, {}, {}, {}, true, {}, {}, 0}) {
   const auto begin = Clock::now();
@@ -423,7 +439,7 @@ AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings, cons
     s.use(whiten(mode.precision), mode.coefficients, pool, true);
   } else {
     const Observations& y = s.posterior.observations();
-    s.warnings = dependent_columns(s.posterior.design(), s.posterior.design().gram(nullptr, pool));
+    s.warnings = data_warnings(s.posterior, pool);
     for (std::size_t k = 0; k < s.classes(); ++k) s.against_rest.push_back(y.one_against_rest(k));
     // First coordinates for equal classes; some sweeps bring the weights of the rows near their final ones.
     std::vector<double> at(s.posterior.coefficients(), 0.0);
@@ -434,6 +450,10 @@ AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings, cons
     AxisChain scout(s, no_chain, pool);
     scout.start(0);
     for (int i = 0; i < first_sweeps && !(stop && *stop); ++i) scout.sweep(true);
+    if (tells_all_classes(y, scout.predictor()))
+      s.warnings.emplace_back(
+          "Linear combinations of the columns tell the classes apart without error (separable data): the "
+          "likelihood has no maximum, and how large the coefficients are is decided by the prior.");
     for (std::size_t k = 0; k < s.classes(); ++k)
       std::copy(scout.coefficients(k).begin(), scout.coefficients(k).end(),
                 at.begin() + static_cast<std::ptrdiff_t>(k * s.width()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -155,6 +156,39 @@ void check_shape(std::size_t rows, std::size_t columns, bool intercept, std::siz
     throw Error(fmt::format("the design has {} {} for {} rows and {} columns", values, what, rows, columns));
 }
 
+void check_entry(std::size_t row, std::size_t column, double value) {
+  if (!std::isfinite(value))
+    throw Error(fmt::format("X in row {}, column {} is {}: predictors must be finite numbers", row + 1,
+                            column + 1, value));
+  constexpr double most = std::numeric_limits<float>::max();
+  if (std::abs(value) > most)
+    throw Error(fmt::format(
+        "X in row {}, column {} is {:.6g}: X is kept as floats, which go up to {:.2g}; divide the column",
+        row + 1, column + 1, value, most));
+}
+
+/// Sums over a column, relative to its first entry.
+struct Spread {
+  double sum = 0, squares = 0;
+  void add(double x) {
+    sum += x;
+    squares += x * x;
+  }
+};
+
+/// A float has 24 bits; what of them a large mean takes up is lost to the spread.
+void check_spread(std::size_t column, double origin, const Spread& spread, std::size_t rows) {
+  constexpr double least = 2e-5;       // the spread keeps two and a half digits
+  constexpr double no_spread = 1e-13;  // constant, but for the rounding of doubles
+  const double n = static_cast<double>(rows), mean = origin + spread.sum / n;
+  const double sd = std::sqrt(std::max(0.0, spread.squares / n - spread.sum / n * (spread.sum / n)));
+  if (sd < least * std::abs(mean) && sd > no_spread * std::abs(mean))
+    throw Error(fmt::format(
+        "column {} of X has mean {:.6g} and standard deviation {:.3g}: X is kept as floats, which "
+        "would leave little of that. Subtract the mean from the column",
+        column + 1, mean, sd));
+}
+
 }  // namespace
 
 Design Design::from_rows(std::size_t rows, std::size_t columns, bool intercept, const RowSource& source) {
@@ -165,33 +199,34 @@ Design Design::from_rows(std::size_t rows, std::size_t columns, bool intercept, 
   x.intercept_ = false;  // the ones are stored, so that the memory can be used for transformed columns,
   x.floats_.reserve(pieces_of(rows) * piece_rows * width);  // which come in whole pieces
   x.floats_.resize(padded_rows(rows) * width, 0.0f);
-  std::vector<float> row(columns);
+  std::vector<double> row(columns), origin(columns);
+  std::vector<Spread> spreads(columns);
   for (std::size_t i = 0; i < rows; ++i) {
     source(i, row);
+    if (i == 0) origin = row;
     float* block = x.floats_.data() + i / block_rows * width * block_rows + i % block_rows;
     if (intercept) block[0] = 1;
     for (std::size_t j = 0; j < columns; ++j) {
-      if (!std::isfinite(row[j]))
-        throw Error(
-            fmt::format("X in row {}, column {} is {}: predictors must be finite numbers that a float holds",
-                        i + 1, j + 1, row[j]));
-      block[(first + j) * block_rows] = row[j];
+      check_entry(i, j, row[j]);
+      spreads[j].add(row[j] - origin[j]);
+      block[(first + j) * block_rows] = static_cast<float>(row[j]);
     }
   }
+  for (std::size_t j = 0; j < columns; ++j) check_spread(j, origin[j], spreads[j], rows);
   return x;
 }
 
 Design Design::dense(std::span<const float> values, std::size_t rows, std::size_t columns, bool intercept) {
   check_shape(rows, columns, intercept, values.size(), "numbers");
-  return from_rows(rows, columns, intercept, [&](std::size_t i, std::span<float> row) {
+  return from_rows(rows, columns, intercept, [&](std::size_t i, std::span<double> row) {
     std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(i * columns), columns, row.begin());
   });
 }
 
 Design Design::dense(std::span<const double> values, std::size_t rows, std::size_t columns, bool intercept) {
   check_shape(rows, columns, intercept, values.size(), "numbers");
-  return from_rows(rows, columns, intercept, [&](std::size_t i, std::span<float> row) {
-    for (std::size_t j = 0; j < columns; ++j) row[j] = static_cast<float>(values[i * columns + j]);
+  return from_rows(rows, columns, intercept, [&](std::size_t i, std::span<double> row) {
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(i * columns), columns, row.begin());
   });
 }
 

@@ -195,6 +195,7 @@ Floats padded(std::span<const double> values) {
   return out;
 }
 
+constexpr double most_weight = 1e12;       // times a count, and squared, it is still a float
 constexpr std::size_t most_steps = 65536;  // of a rising factorial, taken one by one
 
 double log_choose(double n, double y) {
@@ -227,9 +228,16 @@ Observations::Observations(Family family, std::span<const double> y, const RowOp
     : family_(family), rows_(y.size()) {
   if (rows_ == 0) throw Error("there are no rows: y is empty");
   check_column("weights", options.weights, rows_, 0, "a number >= 0");
+  for (std::size_t i = 0; i < options.weights.size(); ++i)
+    if (options.weights[i] > most_weight)
+      throw Error(fmt::format("weights in row {} is {}: it must be at most {}", i + 1, options.weights[i],
+                              most_weight));
+  if (!options.weights.empty() &&
+      std::all_of(options.weights.begin(), options.weights.end(), [](double w) { return w == 0; }))
+    throw Error("every weight is 0: no row counts. Give some rows a weight above 0");
   check_column("offset", options.offset, rows_, -INFINITY, "a finite number");
   if (family == Family::binomial && options.trials.empty())
-    throw UsageError("the binomial family needs the number of trials of each row");
+    throw UsageError("the binomial family needs the number of trials of each row (--trials)");
   if (family != Family::binomial && !options.trials.empty())
     throw UsageError(fmt::format("trials are for the binomial family, not for {}", to_string(family)));
   check_column("trials", options.trials, rows_, 0, "a whole number >= 0");

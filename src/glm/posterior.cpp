@@ -65,10 +65,22 @@ Posterior::Posterior(std::shared_ptr<const Design> x, std::shared_ptr<const Obse
   if (!options_.column_names.empty() && options_.column_names.size() != named)
     throw UsageError(
         fmt::format("there are {} names for the {} columns of X", options_.column_names.size(), named));
+  if (!options_.column_names.empty()) check_names();
   for (std::size_t j = 0; j < priors_.size(); ++j) check(priors_[j], fmt::format("column {}", j + 1));
   check(options_.scale, "the scale parameter");
   if (options_.known_scale && !(*options_.known_scale > 0))
     throw UsageError(fmt::format("the known scale is {}: it must be above 0", *options_.known_scale));
+}
+
+void Posterior::check_names() const {
+  std::vector<std::string> all = names();
+  std::sort(all.begin(), all.end());
+  const auto twice = std::adjacent_find(all.begin(), all.end());
+  if (twice != all.end())
+    throw UsageError(
+        fmt::format("two parameters would be called {}: give every column a name of its own, other than "
+                    "intercept, sigma and phi",
+                    *twice));
 }
 
 std::vector<std::string> Posterior::names() const {

@@ -216,7 +216,8 @@ TEST(Design, NamesTheFirstBadEntry) {
   EXPECT_THROW(Design::dense(std::span<const double>(x), 5, 3, true), Error);
   EXPECT_THROW(Design::dense(std::span<const double>{}, 0, 3, true), Error);
   x[7] = 1e300;  // more than a float holds
-  EXPECT_THROW(Design::dense(std::span<const double>(x), 4, 3, true), Error);
+  EXPECT_THAT([&] { Design::dense(std::span<const double>(x), 4, 3, true); },
+              ThrowsMessage<Error>(HasSubstr("column 2 is 1e+300: X is kept as floats")));
   EXPECT_THAT(
       [&] {
         Design::sparse({{0, 1}, {7}, {1.0f}}, 5, false);
@@ -224,6 +225,19 @@ TEST(Design, NamesTheFirstBadEntry) {
       ThrowsMessage<Error>(HasSubstr("row 8 of 5")));
   EXPECT_THROW(Design::sparse({{0, 2}, {1}, {1.0f}}, 5, false), Error);
   EXPECT_THROW(Design::bytes(std::vector<std::uint8_t>(4), 2, 2, 0.0f, 0.0f, false), UsageError);
+}
+
+TEST(Design, NamesAColumnOfWhichFloatsKeepLittle) {
+  for (const double mean : {0.0, 2000.0, -1e4}) {
+    const std::vector<double> fine{mean + 1, 5, mean - 1, 5};
+    EXPECT_NO_THROW(Design::dense(std::span<const double>(fine), 2, 2, true)) << mean;
+  }
+  for (const double mean : {1e5, -1e7, 1e12}) {
+    const std::vector<double> coarse{5, mean + 1, 5, mean - 1};
+    EXPECT_THAT([&] { Design::dense(std::span<const double>(coarse), 2, 2, true); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("column 2 of X has mean"), HasSubstr("deviation 1:"))))
+        << mean;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include "onward/glm/mode.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +17,7 @@
 namespace onward::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -76,6 +80,90 @@ TEST(Mode, SaysThatDataAreSeparable) {
     p.priors.coefficients = p.priors.intercept = glm::Prior::flat();
     EXPECT_THAT([&] { mode_of(p); }, ThrowsMessage<Error>(HasSubstr("no maximum")));
   }
+}
+
+/// Two predictors, and a third that is 1 in every fifth row, where y is made `there`.
+Problem quasi_separable(glm::Family family, double there) {
+  Problem p = problem(family, {.rows = 300, .predictors = 3});
+  for (std::size_t i = 0; i < p.rows; ++i) {
+    p.x[3 * i + 2] = i % 5 == 0 ? 1 : 0;
+    if (i % 5 == 0) p.y[i] = there * (family == glm::Family::binomial ? p.options.trials[i] : 1);
+  }
+  return p;
+}
+
+TEST(Mode, SaysThatAColumnTellsSomeOutcomes) {
+  for (const glm::Family family : all_families()) {
+    if (family == glm::Family::categorical || family == glm::Family::gaussian) continue;
+    const bool counts = family == glm::Family::poisson || family == glm::Family::negative_binomial;
+    for (const double there : {0.0, 1.0}) {
+      SCOPED_TRACE(fmt::format("{} {}", glm::to_string(family), there));
+      Problem p = quasi_separable(family, there);
+      for (const double scale : {2.5, 1000.0}) {
+        p.priors.coefficients = glm::Prior::normal(0, scale);
+        if (counts && there == 1)
+          EXPECT_THAT(mode_of(p).warnings, IsEmpty());
+        else
+          EXPECT_THAT(mode_of(p).warnings,
+                      ElementsAre(AllOf(HasSubstr("column 3 tells some"), HasSubstr("quasi-separable"))));
+      }
+      p.priors.coefficients = glm::Prior::flat();
+      if (counts && there == 1)
+        EXPECT_THAT(mode_of(p).warnings, IsEmpty());
+      else
+        EXPECT_THAT([&] { mode_of(p); }, ThrowsMessage<Error>(HasSubstr("no maximum")));
+    }
+  }
+}
+
+TEST(Mode, OneExceptionIsEnoughForAMaximum) {
+  for (const auto family : {glm::Family::bernoulli, glm::Family::probit, glm::Family::cloglog}) {
+    SCOPED_TRACE(glm::to_string(family));
+    for (const double there : {0.0, 1.0}) {
+      Problem p = quasi_separable(family, there);
+      p.y[100] = 1 - there;
+      p.priors.coefficients = p.priors.intercept = glm::Prior::flat();
+      EXPECT_THAT(mode_of(p).warnings, IsEmpty());
+    }
+  }
+}
+
+TEST(Mode, SaysThatAllCountsAre0) {
+  for (const auto family : {glm::Family::poisson, glm::Family::negative_binomial}) {
+    SCOPED_TRACE(glm::to_string(family));
+    Problem p = problem(family, {.rows = 50, .predictors = 2});
+    p.y.assign(p.rows, 0.0);
+    EXPECT_THAT(mode_of(p).warnings, ElementsAre(HasSubstr("every y is 0")));
+    p.priors.coefficients = p.priors.intercept = glm::Prior::flat();
+    EXPECT_THAT([&] { mode_of(p); }, ThrowsMessage<Error>(HasSubstr("no maximum")));
+  }
+}
+
+TEST(Mode, SaysThatYIsFittedExactly) {
+  Problem p = problem(glm::Family::gaussian, {.rows = 50, .predictors = 2});
+  Problem constant = p;
+  constant.y.assign(p.rows, 2.0);
+  EXPECT_THAT(mode_of(constant).warnings, ElementsAre(HasSubstr("every y is 2: sigma has no positive")));
+  for (std::size_t i = 0; i < p.rows; ++i) p.y[i] = 0.5 + p.x[2 * i] - 3 * p.x[2 * i + 1];
+  EXPECT_THAT(mode_of(p).warnings, ElementsAre(HasSubstr("fitted exactly")));
+  for (Problem* q : {&p, &constant}) {
+    q->priors.coefficients = glm::Prior::flat();
+    EXPECT_THAT([&] { mode_of(*q); }, ThrowsMessage<Error>(HasSubstr("sigma")));
+    q->priors.known_scale = 1;
+    EXPECT_THAT(mode_of(*q).warnings, IsEmpty());
+  }
+}
+
+TEST(DataWarnings, OfClasses) {
+  Problem p = problem(glm::Family::categorical, {.rows = 200, .predictors = 2});
+  ThreadPool pool(1);
+  EXPECT_THAT(glm::data_warnings(p.posterior(), pool), IsEmpty());
+  Problem missing = p;
+  for (double& y : missing.y) y = std::max(y, 1.0);
+  EXPECT_THAT(glm::data_warnings(missing.posterior(), pool), ElementsAre(HasSubstr("no row has class 0")));
+  p.priors.coefficients = glm::Prior::flat();
+  EXPECT_THAT([&] { glm::data_warnings(p.posterior(), pool); },
+              ThrowsMessage<Error>(HasSubstr("flat prior")));
 }
 
 TEST(Mode, NamesDependentColumns) {

@@ -33,8 +33,9 @@ struct SparseColumns {
 class Design {
  public:
   /// Writes row i (counted from 0) into the span, a number for each column.
-  using RowSource = std::function<void(std::size_t i, std::span<float> row)>;
-  /// Rows as a source gives them, so that they need not be in memory all at once.
+  using RowSource = std::function<void(std::size_t i, std::span<double> row)>;
+  /// Rows as a source gives them, so that they need not be in memory all at once. Throws Error naming a
+  /// column that lies so far from 0, beside its spread, that floats would keep little of it.
   static Design from_rows(std::size_t rows, std::size_t columns, bool intercept, const RowSource& source);
   /// Rows one after the other. With an intercept, a column of ones comes before the first. Throws Error
   /// naming the first row and column that is not finite.

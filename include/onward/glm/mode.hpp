@@ -1,6 +1,6 @@
 #pragma once
 // The mode of a regression's posterior by Newton's method, and what the data give away on the way there:
-// separable classes, collinear and constant columns.
+// outcomes that columns tell without error, collinear and constant columns, y fitted exactly.
 
 #include <string>
 #include <vector>
@@ -19,15 +19,16 @@ struct Mode {
   std::vector<std::string> warnings;  ///< sentences about the data
 };
 
-/// Not for categorical. Throws Error where there is no mode: separable data or dependent columns under a flat
-/// prior.
+/// Not for categorical. Throws Error where there is no mode: separable or quasi-separable data, dependent
+/// columns, or a gaussian y fitted exactly, under a flat prior.
 Mode find_mode(const Posterior& posterior, ThreadPool& pool);
 
 /// Sentences about columns that are constant beside an intercept, or that others determine; empty if none.
 /// `gram` is X^T X.
 std::vector<std::string> dependent_columns(const Design& x, const Eigen::MatrixXd& gram);
 
-/// The sentences that find_mode and dependent_columns have for these data; throws as find_mode.
+/// The sentences that find_mode has for these data; throws as it does. Categorical: those of
+/// dependent_columns and about missing classes; throws if a prior is flat.
 std::vector<std::string> data_warnings(const Posterior& posterior, ThreadPool& pool);
 
 }  // namespace onward::glm

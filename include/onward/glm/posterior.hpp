@@ -88,6 +88,7 @@ class Posterior {
     bool known = false;
     std::size_t moves = 0;  // along lines since it was computed afresh
   };
+  void check_names() const;
   void place(VectorView theta);          // here_ becomes the predictor at theta
   const Predictor& along(VectorView v);  // X v, remembered for the last two v
   void afresh(VectorView at, bool offset, Predictor& out);
