@@ -42,6 +42,7 @@ struct Settings {
   ModelWords model;
   GlmWords glm;
   NetWords net;
+  std::function<void(const std::string& sampler)> note_idle_options;
   std::function<void()> check_model;  ///< refuses options that do not go together
   RunSettings run;
   std::string bias_correction = "none", tangent = "kept", init = "random";
@@ -69,9 +70,14 @@ void stop_when_told() {
 }
 
 /// The folder to write to: the one asked for, or the first free of onward-out, onward-out-2, ...
+/// What is wrong with --out is told before pilots take their time.
+void check_folder(const Settings& s) {
+  if (s.out == "") throw UsageError("--out is empty: name a folder, or leave it out, or write --out none");
+  if (s.out && s.out != "none") RunFolder::check(*s.out, s.force);
+}
+
 std::optional<RunFolder> make_folder(const Settings& s) {
   if (s.out == "none") return std::nullopt;
-  if (s.out == "") throw UsageError("--out is empty: name a folder, or leave it out, or write --out none");
   if (s.out) return RunFolder::create(*s.out, s.force);
   fs::path folder = "onward-out";
   for (int i = 2; fs::exists(fs::symlink_status(folder)); ++i) folder = fmt::format("onward-out-{}", i);
@@ -220,12 +226,14 @@ std::optional<Tuning> tune(Settings& s, const AnyTarget& target) {
   const Tuning found = tune_step_size(target, trial_settings(s.run, target.dimension()), s.tuning, hooks);
   bar.clear();
   if (!s.quiet) {
+    const Trial* best = &*std::ranges::max_element(found.trials, {}, &Trial::score);
     say("step sizes tried (effective draws per 1000 evaluations, acceptance):\n");
     for (const auto& trial : found.trials)
       say("  {:<10.4g} {:8.4g}  {:.2f}{}\n", trial.step_size, 1000 * trial.score, trial.acceptance,
-          trial.step_size == found.step_size ? "  best" : "");
+          &trial == best ? "  best" : "");
   }
   s.run.step_size = found.step_size;
+  s.run.adapt_in_warmup = true;
   s.run.metric = whole.metric;
   return found;
 }
@@ -316,6 +324,7 @@ int sample_model(Settings& s) {
   s.run.start = plan.net ? plan.net->start : parse_start("--init", s.init, s.model, dimension);
   const auto& names = plan.names;
   check_memory(s.run, names.size());
+  check_folder(s);
   stop_when_told();
   const auto begin = std::chrono::steady_clock::now();
   const auto tuning = plan.target ? tune(s, *plan.target) : std::nullopt;
@@ -332,9 +341,9 @@ int sample_model(Settings& s) {
     make_directions(resolved.directions, needed_law(make_kernel(kernel_settings(resolved))), dimension,
                     plan.target->names());
 
-  if (!s.quiet && resolved.bias_correction != BiasCorrection::none &&
-      (resolved.sampler == "rwm" || resolved.sampler == "mala" || resolved.sampler == "pc-line-fmala"))
-    say("note: --bias-correction changes nothing for {}\n", resolved.sampler);
+  if (!s.quiet && s.run.sampler == "auto" && s.run.step_size)
+    say("note: --step-size without --sampler means pc-line-fmala\n");
+  if (!s.quiet) s.note_idle_options(resolved.sampler);
 
   const auto folder = make_folder(s);
   const auto write_status = [&](const char* status) {
@@ -412,6 +421,8 @@ int sample_model(Settings& s) {
   }
   if (trouble) throw *trouble;
   if (run.ending == Ending::interrupted) return interrupted;
+  if (sampled.chains == 0 && s.quiet)
+    say("stopped at --max-seconds {} in warm-up, without draws\n", run.settings.max_seconds);
   return sampled.chains == 0 ? failed : done;
 }
 
@@ -483,6 +494,24 @@ void add_sample(CLI::App& app, Action& action) {
   command->add_flag("--all-parameters", s->all_parameters, "report every parameter, however many there are");
   command->add_flag("--json", s->json, "one JSON object on stdout instead of the table");
   command->add_flag("--quiet", s->quiet, "no progress, notes or warnings");
+  s->note_idle_options = [command](const std::string& sampler) {
+    const bool line = find_sampler(sampler).line, forward = sampler != "rwm" && sampler != "mala",
+               pc = sampler.starts_with("pc-"), newton = sampler == "newton-line";
+    const std::pair<const char*, bool> used[] = {
+        {"--directions", forward},
+        {"--tangent", forward},
+        {"--inner", line},
+        {"--relaxation", newton},
+        {"--curvature-floor", pc || newton},
+        {"--as-published", sampler == "mala"},
+        {"--target-acceptance", !newton},
+        {"--bias-correction", forward && !newton && sampler != "pc-line-fmala"}};
+    for (const auto& [option, does_something] : used)
+      if (command->count(option) > 0 && !does_something)
+        say("note: {} changes nothing for {}\n", option, sampler);
+    if (command->count("--tune-trials") > 0 && command->count("--tune") == 0)
+      say("note: --tune-trials changes nothing without --tune\n");
+  };
   s->check_model = [s = s.get(), command, glm_options, net_options] {
     const std::string& model = s->model.name;
     if (!is_net(*s)) refuse_net_options(net_options, model);

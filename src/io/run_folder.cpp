@@ -61,7 +61,7 @@ void sync_folder(const fs::path& directory) {
 
 }  // namespace
 
-RunFolder RunFolder::create(const fs::path& directory, bool force) {
+void RunFolder::check(const fs::path& directory, bool force) {
   std::error_code error;
   const auto status = fs::status(directory, error);
   if (fs::exists(status)) {
@@ -73,6 +73,19 @@ RunFolder RunFolder::create(const fs::path& directory, bool force) {
           fmt::format("the folder {} exists already. Choose another --out, or replace the run in it with "
                       "--force.",
                       directory.string()));
+  }
+  // The nearest folder that is there already must take what is to be made.
+  fs::path there = fs::absolute(directory, error).lexically_normal();
+  while (!fs::exists(fs::status(there, error)) && there.has_relative_path()) there = there.parent_path();
+  if (!fs::is_directory(there, error)) detail::throw_system_error("make the folder", directory, ENOTDIR);
+  if (::access(there.c_str(), W_OK | X_OK) != 0)
+    detail::throw_system_error("write to the folder", there, errno);
+}
+
+RunFolder RunFolder::create(const fs::path& directory, bool force) {
+  check(directory, force);
+  std::error_code error;
+  if (fs::exists(fs::status(directory, error))) {
     for (const auto& file : files_of(directory))
       if (made_by_a_run(file) && !fs::remove(file, error) && error)
         detail::throw_system_error("remove", file, error.value());

@@ -58,9 +58,7 @@ std::optional<Pilot> run_pilot(const AnyTarget& target, RunSettings settings, st
   if (settings.sampler != "newton-line") settings.directions = "auto";
   const Run run = sample(target, settings, hooks);
   if (run.ending != Ending::complete) return std::nullopt;
-  Pilot result{settings.sampler, INFINITY, 0, pilot_chains * pilot_draws * *settings.thin};
-  for (std::size_t i = 0; i < run.names.size(); ++i)
-    result.min_ess = std::fmin(result.min_ess, ess_bulk(run.parameter(i)));
+  Pilot result{settings.sampler, run.least_ess(), 0, pilot_chains * pilot_draws * *settings.thin};
   // Warm-up costs the same share for all, so that the kept part's evaluations are in proportion.
   const double kept =
       static_cast<double>(result.steps) / static_cast<double>(result.steps + pilot_chains * *settings.warmup);

@@ -139,6 +139,10 @@ class ChainRunner {
 
   void freeze() {
     frozen_ = warmup_->freeze();
+    if (settings_.step_size) {
+      frozen_->settings.step_size = *settings_.step_size;
+      frozen_->kernel = make_kernel(frozen_->settings);
+    }
     warmup_.reset();
     record_.step_size = frozen_->settings.step_size;
     if (hooks_.listener) hooks_.listener->warmed_up(chain_, frozen_->settings.step_size, frozen_->metric);
@@ -197,7 +201,7 @@ class ChainRunner {
   WarmUpSettings warmup_settings() const {
     WarmUpSettings w;
     w.kernel = kernel_settings(settings_);
-    w.adapt_step_size = !settings_.step_size;
+    w.adapt_step_size = !settings_.step_size || settings_.adapt_in_warmup;
     w.target_acceptance = *settings_.target_acceptance;
     w.metric = *settings_.metric;
     w.steps = *settings_.warmup;
@@ -388,6 +392,17 @@ std::vector<ParameterSummary> Run::summary() const {
   rows.reserve(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) rows.push_back(summarise(names[i], parameter(i)));
   return rows;
+}
+
+double Run::least_ess() const {
+  double moves = 0;
+  for (const auto& chain : chains) moves += chain.acceptance * static_cast<double>(chain.sampling_steps);
+  double least = moves;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double ess = ess_bulk(parameter(i));
+    least = std::isnan(ess) ? 0 : std::min(least, ess);
+  }
+  return least;
 }
 
 std::string Run::summary_table() const { return onward::summary_table(summary()); }

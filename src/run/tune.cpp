@@ -100,12 +100,7 @@ Search search_from_string(std::string_view name) {
 }
 
 double ess_per_evaluation(const Run& run) {
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < run.names.size(); ++i) {
-    const double ess = ess_bulk(run.parameter(i));
-    least = std::isnan(ess) ? 0 : std::min(least, ess);
-  }
-  return least / EvaluationPrice::of_dimension(run.dimension).of(run.counts());
+  return run.least_ess() / EvaluationPrice::of_dimension(run.dimension).of(run.counts());
 }
 
 RunSettings trial_settings(const RunSettings& settings, std::size_t dimension) {
@@ -172,6 +167,7 @@ Tuning tune_step_size(const AnyTarget& target, const RunSettings& settings, cons
   const auto run_at = [&](std::optional<double> step_size) {
     RunSettings trial = settings;
     trial.step_size = step_size;
+    trial.adapt_in_warmup = true;
     return sample(target, trial, quiet);
   };
   const auto note = [&](double step_size, const Run& run) {
@@ -196,14 +192,15 @@ Tuning tune_step_size(const AnyTarget& target, const RunSettings& settings, cons
   if (tune.search == Search::grid) {
     for (double step_size : log_spaced(least, most, tune.trials)) try_at(step_size);
   } else {
-    const auto candidates = log_spaced(least, most, 200);
     std::vector<double> logs;
-    for (double c : candidates) logs.push_back(std::log(c));
+    for (double step_size : log_spaced(least, most, 200)) logs.push_back(std::log(step_size));
     for (double step_size : log_spaced(least, most, std::min<std::size_t>(4, tune.trials))) try_at(step_size);
-    while (tuning.trials.size() < tune.trials && !stopped()) {
+    while (tuning.trials.size() < tune.trials && !logs.empty() && !stopped()) {
       std::vector<double> x;
       for (const auto& trial : tuning.trials) x.push_back(std::log(trial.step_size));
-      try_at(std::exp(most_promising(x, smooth_scores(tuning.trials, !tune.score), logs)));
+      const double next = most_promising(x, smooth_scores(tuning.trials, !tune.score), logs);
+      std::erase(logs, next);  // the same trial again would say the same
+      try_at(std::exp(next));
     }
   }
   if (tuning.trials.empty()) return tuning;

@@ -38,8 +38,8 @@ const SamplerInfo& find_sampler(std::string_view name) {
     if (info.name == name) return info;
   std::vector<std::string> names;
   for (const auto& info : sampler_list) names.emplace_back(info.name);
-  throw UsageError(
-      fmt::format("there is no sampler '{}'.{} Samplers: {}", name, suggestion(name, names), joined(names)));
+  throw UsageError(fmt::format("there is no sampler '{}'.{} Samplers: {}, or auto", name,
+                               suggestion(name, names), joined(names)));
 }
 
 std::string_view to_string(BiasCorrection correction) {

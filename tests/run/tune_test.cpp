@@ -96,6 +96,26 @@ TEST(Tune, ARunThatGivesNoNumberIsTheWorstAlsoWhenScoresAreNegative) {
   }
 }
 
+TEST(Tune, TrialsShareOneMetricSoThatAcceptanceFallsWithTheStepSize) {
+  const AnyTarget uneven =
+      target(3, [](const auto& t) { return -0.5 * (t[0] * t[0] + t[1] * t[1] / 1e4 + t[2] * t[2] * 1e4); });
+  RunSettings s = short_runs("rwm");
+  s.warmup = 3000;
+  s.metric = MetricKind::diag;
+  const Tuning found =
+      tune_step_size(uneven, s, {.search = Search::grid, .trials = 6, .least = 0.1, .most = 100});
+  for (std::size_t i = 1; i < found.trials.size(); ++i)
+    EXPECT_LT(found.trials[i].acceptance, found.trials[i - 1].acceptance);
+  EXPECT_LT(found.trials.back().acceptance, 0.01);
+}
+
+TEST(Tune, AChainThatStandsStillScoresNothing) {
+  const Tuning found = tune_step_size(normal(), short_runs("rwm"),
+                                      {.search = Search::grid, .trials = 2, .least = 1, .most = 1e9});
+  EXPECT_GT(found.trials[0].score, 1e-3);
+  EXPECT_LT(found.trials[1].score, 1e-6);
+}
+
 TEST(Tune, HasTheSameBitsForAnyNumberOfThreads) {
   std::vector<std::vector<double>> tried;
   for (std::size_t threads : {1, 2}) {

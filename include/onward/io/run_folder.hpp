@@ -16,6 +16,9 @@ class RunFolder {
   /// checkpoint, draws.png, predictions.npy, predictions-sd.npy) and everything else stays.
   static RunFolder create(const std::filesystem::path& directory, bool force = false);
 
+  /// Throws what create() would, and makes nothing.
+  static void check(const std::filesystem::path& directory, bool force = false);
+
   /// An existing run's folder; Error if it is not there.
   static RunFolder open(const std::filesystem::path& directory);
 

@@ -84,6 +84,9 @@ struct Run {
   Counts counts() const;
   Chains parameter(std::size_t index) const;
   std::vector<ParameterSummary> summary() const;
+  /// The least bulk ESS over the parameters, but no more than moves were made: draws of a chain that stands
+  /// still would count as independent ones.
+  double least_ess() const;
   std::string summary_table() const;
   double steps_per_second() const;
 };

@@ -27,6 +27,9 @@ struct Start {
 struct RunSettings {
   std::string sampler = "auto";          ///< auto: short pilots choose, see choice.hpp
   std::optional<double> step_size = {};  ///< fixed; without it warm-up finds it
+  /// With a step size: warm-up finds one of its own all the same, to learn the metric by, and the given one
+  /// is for the draws. So a search compares step sizes with one metric.
+  bool adapt_in_warmup = false;
   BiasCorrection bias_correction = BiasCorrection::none;
   double curvature_floor = 0.1;
   bool as_published = false;
