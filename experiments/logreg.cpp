@@ -83,9 +83,14 @@ struct Problem {
 LabelledImages read_images(const std::filesystem::path& folder, const std::string& set) {
   const auto file = [&](const std::string& name) {
     const auto plain = folder / name;
-    return std::filesystem::exists(plain) ? plain : folder / (name + ".gz");
+    const auto zipped = folder / (name + ".gz");
+    return std::filesystem::exists(zipped) && !std::filesystem::exists(plain) ? zipped : plain;
   };
-  auto images = read_idx_images(file(set + "-images-idx3-ubyte"), file(set + "-labels-idx1-ubyte"));
+  const auto pictures = file(set + "-images-idx3-ubyte");
+  auto images = read_idx_images(pictures, file(set + "-labels-idx1-ubyte"));
+  if (images.count() == 0 || images.pixels_each() == 0)
+    throw Error(fmt::format("{}: it has {} images of {} x {} pixels, and there must be some",
+                            pictures.string(), images.count(), images.height, images.width));
   for (std::size_t i = 0; i < images.count(); ++i)
     if (images.labels[i] >= classes)
       throw Error(fmt::format("{}: image {} (counted from 0) of {} has the label {}, expected 0 to {}",
@@ -96,6 +101,11 @@ LabelledImages read_images(const std::filesystem::path& folder, const std::strin
 Problem load(const LogregSettings& s, const std::shared_ptr<ThreadPool>& pool) {
   TrainAndTest data =
       s.data.empty() ? load_mnist() : TrainAndTest{read_images(s.data, "train"), read_images(s.data, "t10k")};
+  if (data.train.height != data.test.height || data.train.width != data.test.width)
+    throw Error(
+        fmt::format("{}: the training images have {} x {} pixels and the test images {} x {}: they "
+                    "must be of one size",
+                    s.data, data.train.height, data.train.width, data.test.height, data.test.width));
   const std::size_t count = std::min(s.images, data.train.count());
   auto design = std::make_shared<glm::Design>(normalised(data.train, count));
   const std::vector<double> labels(data.train.labels.begin(),
@@ -401,7 +411,10 @@ void validate(const LogregSettings& s) {
   for (const auto& sampler : s.samplers) find_kernel(sampler);
   at_least("images", s.images, 10);
   at_least("thin", s.thin, 1);
-  at_least("steps", s.steps, 8 * s.thin);
+  if (s.steps < 8 * s.thin)
+    throw UsageError(fmt::format(
+        "--steps {} is too few: every {}th is kept (--thin), so it must be {} or more, or --thin smaller",
+        s.steps, s.thin, 8 * s.thin));
   at_least("sweeps", s.sweeps, 8);
   if (s.burn + 4 * s.thin > s.steps)
     throw UsageError(fmt::format("burn {} leaves fewer than 4 kept draws of {} steps, every {}th kept",
@@ -424,6 +437,7 @@ LogregRow logreg_row(const LogregSettings& s, const std::string& sampler,
   LogregRow row;
   row.sampler = sampler;
   row.dimension = problem.posterior.dimension();
+  row.images = problem.posterior.observations().rows();
   Recorder recorder(1, Clock::now());
   if (sampler == "newton-line-axis")
     sample_axes(s, problem, row, recorder, progress, stop);
@@ -450,6 +464,8 @@ std::optional<LogregTable> logreg_table(const LogregSettings& settings, const Lo
         stop);
     if (!row) return std::nullopt;
     table.rows.push_back(logreg_row_from_json(*row));
+    // There may be fewer than were asked for.
+    if (table.rows.back().images > 0) table.settings.images = table.rows.back().images;
   }
   table.seconds = seconds_since(begin);
   return table;
@@ -464,6 +480,7 @@ ordered_json to_json(const LogregRow& row) {
     curve.push_back({point.seconds, point.nll, point.accuracy, point.log_density});
   ordered_json json{{"sampler", row.sampler},
                     {"dimension", row.dimension},
+                    {"images", row.images},
                     {"nll", row.last.nll},
                     {"accuracy", row.last.accuracy},
                     {"ece", row.last.ece},
@@ -497,6 +514,7 @@ LogregRow logreg_row_from_json(const ordered_json& json) {
   LogregRow row;
   row.sampler = json.at("sampler");
   row.dimension = json.at("dimension");
+  row.images = json.value("images", std::size_t{0});  // rows of old have none
   row.last = prediction(json);
   row.all = prediction(json.at("all_kept"));
   row.ms_per_step = json.at("ms_per_step");

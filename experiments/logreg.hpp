@@ -63,7 +63,7 @@ struct LogregPoint {
 
 struct LogregRow {
   std::string sampler;
-  std::size_t dimension = 0;
+  std::size_t dimension = 0, images = 0;  ///< images that it was trained on
   std::optional<double> step_size;
   bool tuned = false;  ///< the step size was looked for in this run
   double acceptance = 0;

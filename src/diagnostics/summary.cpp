@@ -103,7 +103,7 @@ std::string summary_table(const std::vector<ParameterSummary>& summaries, const 
 }
 
 std::vector<std::string> warnings(const std::vector<ParameterSummary>& summaries, std::size_t chains,
-                                  std::size_t draws_per_chain) {
+                                  std::size_t draws_per_chain, bool dense_metric_may_help) {
   std::vector<std::string> lines;
   if (summaries.empty()) return lines;
   if (draws_per_chain < 4) {
@@ -138,9 +138,9 @@ std::vector<std::string> warnings(const std::vector<ParameterSummary>& summaries
   if (apart.worst)
     lines.push_back(fmt::format(
         "R-hat of {}{} is {}, above {}: the chains have not mixed, do not use these draws yet. Try a longer "
-        "--warmup and more --draws, then --metric dense or another --sampler.",
+        "--warmup and more --draws, then {}another --sampler.",
         apart.worst->name, others(apart), number(apart.worst->rhat, apart.worst->rhat < 100 ? 3 : 0),
-        rhat_limit));
+        rhat_limit, dense_metric_may_help ? "--metric dense or " : ""));
 
   const double limit = ess_limit_per_chain * static_cast<double>(chains);
   const auto least = [](const ParameterSummary& s) { return std::min(s.ess_bulk, s.ess_tail); };
@@ -149,11 +149,12 @@ std::vector<std::string> warnings(const std::vector<ParameterSummary>& summaries
       [&](const auto& a, const auto& b) { return least(a) < least(b); });
   if (few.worst) {
     const bool tail = few.worst->ess_tail < few.worst->ess_bulk;
-    lines.push_back(
-        fmt::format("{} ESS of {}{} is {:.0f}, below {:.0f} a chain ({:.0f} in all): its {} too uncertain. "
-                    "Try more --draws, a larger --thin to keep files small, or --metric dense.",
-                    tail ? "Tail" : "Bulk", few.worst->name, others(few), std::floor(least(*few.worst)),
-                    ess_limit_per_chain, limit, tail ? "quantiles are" : "mean is"));
+    lines.push_back(fmt::format(
+        "{} ESS of {}{} is {:.0f}, below {:.0f} a chain ({:.0f} in all): its {} too uncertain. "
+        "Try more --draws{} a larger --thin to keep files small{}.",
+        tail ? "Tail" : "Bulk", few.worst->name, others(few), std::floor(least(*few.worst)),
+        ess_limit_per_chain, limit, tail ? "quantiles are" : "mean is", dense_metric_may_help ? "," : ", or",
+        dense_metric_may_help ? ", or --metric dense" : ""));
   }
   return lines;
 }

@@ -90,6 +90,7 @@ RunSettings resolve_axes(RunSettings s, const Posterior& posterior) {
   s.warmup = sweep * sweeps_of(s.warmup.value_or(defaults.warmup * sweep), sweep);
   const std::size_t threads = s.threads;
   s = resolve(std::move(s), sweep);
+  s.start = {.kind = Start::Kind::given, .word = "near the mode"};
   // Threads without a chain of their own help with the rows.
   s.threads = threads > 0 ? threads : std::max<std::size_t>(1, std::thread::hardware_concurrency());
   return s;

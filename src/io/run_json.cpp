@@ -25,9 +25,12 @@ ordered_json settings_json(const RunSettings& s) {
       start = s.start.word.empty() ? ordered_json(s.start.position) : ordered_json(s.start.word);
       break;
   }
+  const bool tuned = find_sampler(s.sampler).tuned;  // the others have no step size
   return {{"sampler", s.sampler},
-          {"step_size", s.step_size ? ordered_json(*s.step_size) : ordered_json("adapted")},
-          {"target_acceptance", *s.target_acceptance},
+          {"step_size", !tuned        ? ordered_json()
+                        : s.step_size ? ordered_json(*s.step_size)
+                                      : "adapted"},
+          {"target_acceptance", tuned ? ordered_json(*s.target_acceptance) : ordered_json()},
           {"bias_correction", to_string(s.bias_correction)},
           {"curvature_floor", s.curvature_floor},
           {"as_published", s.as_published},

@@ -25,8 +25,8 @@ inline constexpr double rhat_limit = 1.01;
 inline constexpr double ess_limit_per_chain = 100;
 
 /// One sentence a problem: the worst parameter, its value, how many share the problem, what to try.
-/// Empty if there is nothing to say.
+/// Empty if there is nothing to say. `dense_metric_may_help`: it was not used, and could have been.
 std::vector<std::string> warnings(const std::vector<ParameterSummary>& summaries, std::size_t chains,
-                                  std::size_t draws_per_chain);
+                                  std::size_t draws_per_chain, bool dense_metric_may_help = true);
 
 }  // namespace onward
