@@ -10,7 +10,7 @@ namespace onward {
 struct ClassScores {
   double nll = 0;       ///< mean of -log of the probability of what came
   double accuracy = 0;  ///< share of rows whose likeliest class came
-  double ece = 0;       ///< expected calibration error: |confidence - accuracy|, by bins of the top probability
+  double ece = 0;  ///< expected calibration error: |confidence - accuracy|, by bins of the top probability
 };
 
 /// From probabilities (row after row, a class each) and labels. The calibration error is that of the paper's
