@@ -169,7 +169,7 @@ void print_result(const Settings& s, const Run& run, const Sampled& sampled) {
              duration(run.warmup_seconds), duration(run.sampling_seconds), run.steps_per_second());
 }
 
-void print_notes(const Run& run, const Sampled& sampled) {
+void print_notes(const Settings& s, const Run& run, const Sampled& sampled) {
   const Counts counts = run.counts();
   if (counts.nonfinite > 0)
     say("note: {} of {} evaluations were not finite{}; each was a rejection\n", counts.nonfinite,
@@ -179,7 +179,9 @@ void print_notes(const Run& run, const Sampled& sampled) {
             : std::string());
   if (sampled.chains > 0) {
     print_uneven_chains(run.chains.size(), sampled.chains, sampled.draws, sampled.most_draws);
-    for (const auto& warning : warnings(sampled.parameters, sampled.chains, sampled.draws))
+    const bool by_axes = is_glm(s) && s.run.sampler == "auto";
+    const bool other_metric = !by_axes && run.settings.metric != MetricKind::dense;
+    for (const auto& warning : warnings(sampled.parameters, sampled.chains, sampled.draws, other_metric))
       say("warning: {}\n", warning);
   }
   const auto so_far = sampled.chains == 0 ? std::string("in warm-up, without draws")
@@ -416,7 +418,7 @@ int sample_model(Settings& s) {
   if (predictive && !s.json) fmt::print("{}\n", describe_predictions(*plan.net, *predictive));
   std::fflush(stdout);  // before what goes to stderr, should both go to one place
   if (!s.quiet) {
-    print_notes(run, sampled);
+    print_notes(s, run, sampled);
     if (folder) say("files: {}\n", folder->path().string());
   }
   if (trouble) throw *trouble;
