@@ -72,8 +72,12 @@ int summarise_files(const Settings& s) {
     fmt::print("{}",
                summary_table(parameters, {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));
   }
-  if (!s.quiet)
-    for (const auto& warning : warnings(parameters, chains.size(), draws)) say("warning: {}\n", warning);
+  if (!s.quiet) {
+    const auto metric = chains.front().setting("metric").value_or("");
+    const bool by_axes = chains.front().setting("model") == "glm" && metric == "none";
+    for (const auto& warning : warnings(parameters, chains.size(), draws, !by_axes && metric != "dense"))
+      say("warning: {}\n", warning);
+  }
   return done;
 }
 
