@@ -98,6 +98,10 @@ TEST_F(Glm, ResultsHaveTheShapeOfAnyRun) {
   EXPECT_EQ(result.at("model"), "glm");
   EXPECT_EQ(result.at("sampler"), "newton-line");
   EXPECT_EQ(result.at("settings").at("directions"), "axes");
+  EXPECT_TRUE(result.at("settings").at("step_size").is_null());
+  EXPECT_TRUE(result.at("settings").at("target_acceptance").is_null());
+  EXPECT_EQ(result.at("settings").at("init"), "near the mode");
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("ESS"), Not(HasSubstr("--metric"))));
   EXPECT_EQ(result.at("dimension"), 3);
   EXPECT_EQ(result.at("chains"), 3);
   EXPECT_EQ(result.at("draws"), 40);
@@ -112,6 +116,7 @@ TEST_F(Glm, ResultsHaveTheShapeOfAnyRun) {
   EXPECT_EQ(run.at("model").at("family"), "bernoulli");
   const Outcome again = onward("summary run --json");
   ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.err, AllOf(HasSubstr("ESS"), Not(HasSubstr("--metric"))));
   EXPECT_EQ(json::parse(again.out).at("parameters").at(1).at("mean"), result["parameters"][1]["mean"]);
 }
 
@@ -237,6 +242,70 @@ TEST_F(Glm, WhatTheDataLeaveOpenIsSaid) {
   EXPECT_THAT(flat.err, AllOf(HasSubstr("separable"), HasSubstr("normal prior")));
 }
 
+TEST_F(Glm, AFlatPriorNeedsDataThatHoldEveryCoefficient) {
+  std::vector<double> dummy, yes(rows), zeros(rows, 0.0), exact(rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    dummy.insert(dummy.end(), {x[2 * i], i % 8 == 0 ? 1.0 : 0.0});
+    yes[i] = i % 8 == 0 || i % 3 == 0 ? 1 : 0;
+    exact[i] = 1 + x[2 * i];
+  }
+  save("dummy.npy", dummy, {rows, 2});
+  save("some.npy", yes);
+  save("zeros.npy", zeros);
+  save("exact.npy", exact);
+  const std::string line = "sample glm --draws 10 --seed 1 --out none ";
+  for (const std::string sampler : {"auto", "newton-line"}) {
+    const std::string with = line + "--sampler " + sampler;
+    const std::string some = with + " --x dummy.npy --y some.npy --family bernoulli";
+    EXPECT_THAT(onward(some + " --prior normal:1000").err, HasSubstr("column 2 tells some of the outcomes"));
+    cannot(some + " --prior flat", {"no maximum", "normal prior"});
+    cannot(with + " --x x.npy --y classes.npy --family categorical --prior flat", {"categorical", "flat"});
+    cannot(with + " --x x.npy --y zeros.npy --family poisson --prior flat --prior-intercept flat",
+           {"no maximum"});
+    cannot(with + " --x x.npy --y exact.npy --family gaussian --prior flat", {"fitted exactly", "--sigma"});
+    EXPECT_THAT(onward(with + " --x x.npy --y exact.npy --family gaussian").err, HasSubstr("fitted exactly"));
+    for (const std::string fine : {"yes.npy --family bernoulli", "counts.npy --family poisson",
+                                   "measured.npy --family gaussian", "yes.npy --family cloglog"}) {
+      const Outcome outcome = onward(with + " --x x.npy --prior flat --prior-intercept flat --y " + fine);
+      EXPECT_EQ(outcome.code, 0) << outcome.err;
+      EXPECT_THAT(outcome.err, Not(HasSubstr("note:")));
+    }
+  }
+  for (double& y : zeros) y = 2;
+  zeros[0] = 1;
+  save("late.npy", zeros);
+  EXPECT_THAT(onward(line + "--x x.npy --y late.npy --family categorical").err,
+              HasSubstr("no row has class 0"));
+}
+
+TEST_F(Glm, NumbersThatFloatsDoNotKeepAreRefused) {
+  std::vector<double> far = x, huge = x, heavy(rows, 1e300);
+  for (std::size_t i = 0; i < rows; ++i) far[2 * i + 1] += 1e7;
+  huge[3] = -2e39;
+  save("far.npy", far, {rows, 2});
+  save("huge.npy", huge, {rows, 2});
+  save("heavy.npy", heavy);
+  save("weightless.npy", std::vector<double>(rows, 0.0));
+  save("cube.npy", x, {rows, 2, 1});
+  const std::string rest = " --y yes.npy --family bernoulli";
+  cannot("sample glm --x far.npy" + rest, {"column 2", "mean 1e+07", "Subtract"});
+  cannot("sample glm --x huge.npy" + rest, {"row 2, column 2", "-2e+39", "floats"});
+  cannot("sample glm --x cube.npy" + rest, {"--x cube.npy", "(200, 2, 1)"});
+  cannot("sample glm --x x.npy --weights heavy.npy" + rest, {"weights in row 1", "1e+300"});
+  cannot("sample glm --x x.npy --weights weightless.npy" + rest, {"every weight is 0"});
+}
+
+TEST_F(Glm, NamesMustDiffer) {
+  put("twice", "a\na\n");
+  put("sigma", "a\nsigma\n");
+  put("intercept", "intercept\nb\n");
+  const std::string line = "sample glm --x x.npy --out none --draws 10 --quiet --seed 1 ";
+  wrong_usage(line + "--y yes.npy --family bernoulli --names twice", {"called a:"});
+  wrong_usage(line + "--y yes.npy --family bernoulli --names intercept", {"called intercept"});
+  wrong_usage(line + "--y measured.npy --family gaussian --names sigma", {"called sigma"});
+  EXPECT_EQ(onward(line + "--y yes.npy --family bernoulli --names sigma").code, 0);
+}
+
 TEST_F(Glm, WrongRequests) {
   const std::string line = "sample glm --x x.npy --y yes.npy --family bernoulli ";
   wrong_usage("sample glm --y yes.npy --family bernoulli", {"--x is missing"});
@@ -244,14 +313,17 @@ TEST_F(Glm, WrongRequests) {
   wrong_usage("sample glm --x x.npy --y yes.npy --family bernouli", {"bernoulli"});
   wrong_usage(line + "--link log", {"--link log", "probit"});
   wrong_usage(line + "--prior normal", {"--prior normal", "SCALE"});
-  wrong_usage(line + "--prior normal:-1", {"-1", "above 0"});
+  wrong_usage(line + "--prior normal:-1", {"--prior normal:-1", "above 0"});
+  wrong_usage(line + "--prior-intercept student-t:0:1", {"--prior-intercept student-t:0:1", "degrees"});
+  wrong_usage("sample glm --x x.npy --y yes.npy --family gaussian --sigma 0", {"--sigma is 0"});
+  wrong_usage("sample glm --x x.npy --y yes.npy --family negative-binomial --phi -2", {"--phi is -2"});
   wrong_usage(line + "--sigma 1", {"--sigma", "gaussian"});
   wrong_usage(line + "--trials ones.npy", {"binomial"});
   wrong_usage(line + "--init zeros", {"--init", "--sampler"});
   wrong_usage(line + "--dim 3", {"--dim"});
   wrong_usage(line + "--relaxation 2", {"2", "between 0 and 2"});
   wrong_usage("sample funnel --x x.npy", {"--x", "glm"});
-  wrong_usage("sample glm --x x.npy --y yes.npy --family binomial", {"trials"});
+  wrong_usage("sample glm --x x.npy --y yes.npy --family binomial", {"--trials is missing"});
 }
 
 TEST_F(Glm, EvaluateGivesTheLogDensity) {

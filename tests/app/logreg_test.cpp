@@ -39,6 +39,9 @@ TEST_F(PaperLogreg, WritesTablesAndAFigure) {
   EXPECT_EQ(table["table"][0].at("step_size"), 0.02);
   EXPECT_EQ(table["table"][0].at("published").at("nll"), 0.277);
   EXPECT_EQ(table.at("settings").at("burn"), 100);
+  // Of the 60,000 that are the default, those that there are.
+  EXPECT_EQ(table.at("settings").at("images"), table["table"][0].at("images"));
+  EXPECT_LT(table.at("settings").at("images"), 1000);
   for (const char* file : {"table.txt", "table.md", "table.json", "curves.svg", "curves.png"})
     EXPECT_TRUE(fs::exists(path("run") / file)) << file;
 }
@@ -73,8 +76,8 @@ TEST_F(PaperLogreg, WrongRequests) {
   wrong_usage("paper funnel --images 100", {"--images", "logreg"});
   wrong_usage("paper logreg --step-size 0.1", {"--step-size 0.1", "sampler"});
   wrong_usage("paper logreg --samplers malla", {"malla", "mala"});
-  wrong_usage("paper logreg --steps 100", {"steps 100"});
-  cannot("paper logreg --data nowhere --quiet", {"nowhere"});
+  wrong_usage("paper logreg --steps 100", {"--steps 100", "--thin"});
+  cannot("paper logreg --data nowhere --quiet", {"nowhere", "train-labels-idx1-ubyte:"});
   wrong_usage("paper logreg --resume", {"--out"});
 }
 

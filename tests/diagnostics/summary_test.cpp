@@ -12,6 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -91,6 +92,8 @@ TEST(Warnings, EssCountsChains) {
   auto few = good("mu");
   few.ess_tail = 399.5;
   const auto lines = warnings({few}, 4, 1000);
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("--metric dense")));
+  EXPECT_THAT(warnings({few}, 4, 1000, false), ElementsAre(Not(HasSubstr("--metric"))));
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_THAT(lines[0], HasSubstr("Tail ESS of mu is 399, below 100 a chain (400 in all)"));
   EXPECT_THAT(lines[0], HasSubstr("more --draws"));
