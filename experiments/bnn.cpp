@@ -170,7 +170,7 @@ RunSettings kernel_run(const BnnSettings& s, const Kernel& kernel, double temper
   RunSettings run;
   run.sampler = kernel.name;
   run.bias_correction = kernel.correction;
-  run.curvature_floor = 0;  // the paper's kernels have none
+  if (kernel.name != "newton-line") run.curvature_floor = 0;  // the paper's kernels have none
   run.metric = MetricKind::none;
   run.temperature = temperature;
   run.warmup = 0;
@@ -349,6 +349,8 @@ void validate(const BnnSettings& s) {
   if (s.burn + 4 * s.thin > s.steps)
     throw UsageError(fmt::format("burn {} leaves fewer than 4 kept draws of {} steps, every {}th kept",
                                  s.burn, s.steps, s.thin));
+  if (s.hidden.empty()) throw UsageError("there are no hidden layers: give their widths, such as 100,100");
+  for (std::size_t width : s.hidden) at_least("hidden", width, 1);
   positive("prior sd", s.prior_sd);
   positive("sigma", s.sigma);
   for (const auto& [sampler, step_size] : s.step_sizes) {
@@ -377,7 +379,8 @@ BnnRow bnn_row(const BnnSettings& s, const std::string& sampler, double temperat
       target.tempered(temperature).value(net::lecun_start(problem.posterior.network().layout, s.seed));
   if (has_step_size(kernel)) {
     const auto given = s.step_sizes.find(sampler);
-    const auto stored = stored_bnn_step_size(sampler, temperature);
+    const auto stored =
+        s.hidden == BnnSettings{}.hidden ? stored_bnn_step_size(sampler, temperature) : std::nullopt;
     row.tuned = given == s.step_sizes.end() && (s.tune || !stored);
     row.step_size = row.tuned                     ? look_for_step_size(s, kernel, problem, target, run, stop)
                     : given != s.step_sizes.end() ? given->second

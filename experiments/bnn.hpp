@@ -43,7 +43,8 @@ struct BnnSettings {
 void validate(const BnnSettings& settings);
 
 /// The step size that is stored for a sampler at a temperature with the paper's network; none for
-/// newton-line, nor for temperatures other than 400 and 1: then it is looked for.
+/// newton-line, nor for temperatures other than 400 and 1. With those, and for other networks, it is looked
+/// for.
 std::optional<double> stored_bnn_step_size(std::string_view sampler, double temperature);
 
 /// x and y of each point.

@@ -212,7 +212,7 @@ int run_experiment(Settings& s, const CLI::App& command) {
   only_for({"funnel", "bnn"}, {"--chains"});
   only_for({"logreg"}, {"--images", "--sweeps"});
   only_for({"logreg", "bnn"}, {"--burn", "--thin", "--step-size", "--tune", "--data"});
-  only_for({"bnn"}, {"--temperature"});
+  only_for({"bnn"}, {"--temperature", "--hidden"});
   const auto unless_given = [&](const char* option, std::size_t& value, std::size_t quick) {
     if (s.quick && command.count(option) == 0) value = quick;
   };
@@ -330,6 +330,16 @@ void add_paper(CLI::App& app, Action& action) {
           "bnn: of the posterior; 400 is what was published")
       ->delimiter(',')
       ->default_str("400,1");
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--hidden",
+          [&hidden = s->bnn.hidden](const std::vector<std::string>& words) {
+            hidden.clear();
+            for (const auto& word : words) hidden.push_back(parse_count("--hidden", word, 1));
+          },
+          "bnn: widths of the hidden layers; for others than the paper's step sizes are looked for")
+      ->delimiter(',')
+      ->default_str("100,100,100,100,100");
   command->add_flag(
       "--quick", s->quick,
       "funnel: 12 step sizes, 4 seeds, 2000 steps, under 30 s; logreg: 6000 images, 1000 steps, 24 "
