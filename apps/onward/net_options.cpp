@@ -324,7 +324,7 @@ net::GradientForm parse_gradient(const std::string& word) {
 }
 
 /// 300M, 2G and so on, in bytes.
-double parse_memory(const std::string& word) {
+double parse_memory(const std::string& option, const std::string& word) {
   double factor = 1;
   std::string digits = word;
   if (!digits.empty()) {
@@ -334,17 +334,55 @@ double parse_memory(const std::string& word) {
   }
   double bytes = 0;
   try {
-    bytes = factor * parse_number("--max-memory", digits);
+    bytes = factor * parse_number(option, digits);
   } catch (const UsageError&) {
     bytes = -1;
   }
-  if (!(bytes > 0) || !std::isfinite(bytes))
+  if (!(bytes >= 0) || bytes > 1e15)
     throw UsageError(
-        fmt::format("--max-memory {} is not usable: it is a number of bytes, such as 300M or 2G", word));
+        fmt::format("{} {} is not usable: it is a number of bytes, such as 300M or 2G", option, word));
   return bytes;
 }
 
 std::string megabytes(double bytes) { return fmt::format("{:.3g} MB", bytes / 1e6); }
+
+/// Kernels hold about a dozen vectors of all that is sampled.
+double vector_bytes(const net::Posterior& posterior) {
+  return 12.0 * 8 * static_cast<double>(posterior.dimension());
+}
+
+/// With pieces small enough for --max-memory, if those are left to us, and with what it leaves for
+/// activations.
+net::Posterior make_posterior(const NetWords& words, std::shared_ptr<const net::Network> network,
+                              const net::Data& data, net::PosteriorOptions options,
+                              std::shared_ptr<ThreadPool> pool) {
+  const auto make = [&] { return net::Posterior(network, data, options, pool); };
+  const double keep =
+      words.keep.empty() ? words.keep_otherwise : parse_memory("--keep-activations", words.keep);
+  options.kept_activations_bytes = static_cast<std::size_t>(keep);
+  net::Posterior posterior = make();
+  if (words.memory.empty()) return posterior;
+  const double limit = parse_memory("--max-memory", words.memory), asked = words.keep.empty() ? 0 : keep;
+  const auto needed = [&] {
+    return vector_bytes(posterior) + static_cast<double>(posterior.jet_bytes(Order::curvature)) + asked;
+  };
+  while (needed() > limit && words.piece == 0 && posterior.options().piece > 1) {
+    options.piece = posterior.options().piece / 2;
+    posterior = make();
+  }
+  const std::size_t piece = posterior.options().piece;
+  if (needed() > limit)
+    throw Error(fmt::format(
+        "--max-memory {} is too little: {} parameters and a piece of {} {} take {}{}{}", words.memory,
+        posterior.dimension(), piece, piece == 1 ? "row" : "rows", megabytes(needed()),
+        asked > 0 ? fmt::format(", {} of it for --keep-activations", megabytes(asked)) : "",
+        words.piece > 1 ? "; without --piece smaller ones are taken" : ""));
+  if (keep > limit - needed() + asked) {
+    options.kept_activations_bytes = static_cast<std::size_t>(limit - needed());
+    posterior = make();
+  }
+  return posterior;
+}
 
 /// Where the weights come from, if from a file that also has running statistics.
 bool is_weight_file(const std::string& word, const Layout& layout) {
@@ -404,9 +442,12 @@ std::vector<const CLI::Option*> add_net_options(CLI::App& command, NetWords& wor
   with_heading(command.get_option("--prior-sd"));
   add_count(command, "--piece", words.piece, 0, "rows that pass through the layers at once; 0: chosen");
   with_heading(command.get_option("--piece"));
-  if (for_sampling)
+  if (for_sampling) {
     add("--gradient", words.gradient,
         "mala: activations kept for the whole data, pieces, or checkpoint [pieces]");
+    add("--keep-activations", words.keep,
+        "--directions blocks: memory for activations below the layer that moves, such as 1G [256M]");
+  }
   add("--max-memory", words.memory,
       "for activations and vectors, such as 300M: smaller pieces, or a refusal");
   return options;
@@ -439,21 +480,7 @@ NetModel make_net(const NetWords& words, const GlmWords& shared, const std::stri
   options.known_sigma = shared.sigma;
   options.piece = words.piece;
   options.gradient = parse_gradient(words.gradient);
-  const auto make = [&] { return net::Posterior(network, sets.train, options, pool); };
-  net::Posterior posterior = make();
-  const double limit = words.memory.empty() ? 0 : parse_memory(words.memory);
-  // Kernels hold about a dozen vectors of all that is sampled.
-  const double vectors = 12.0 * 8 * static_cast<double>(posterior.dimension());
-  const auto needed = [&] { return vectors + static_cast<double>(posterior.jet_bytes(Order::curvature)); };
-  while (limit > 0 && needed() > limit && words.piece == 0 && posterior.options().piece > 1) {
-    options.piece = posterior.options().piece / 2;
-    posterior = make();
-  }
-  if (limit > 0 && needed() > limit)
-    throw Error(fmt::format("--max-memory {} is too little: {} parameters and a piece of {} {} take {}{}",
-                            words.memory, posterior.dimension(), posterior.options().piece,
-                            posterior.options().piece == 1 ? "row" : "rows", megabytes(needed()),
-                            words.piece > 1 ? ", or leave --piece to the program" : ""));
+  net::Posterior posterior = make_posterior(words, std::move(network), sets.train, options, std::move(pool));
   Start begin = make_start(start, word, layout, weights, posterior.dimension());
   NetModel model{std::move(posterior),
                  std::move(begin),
@@ -475,10 +502,9 @@ void check_gradient_memory(const NetWords& words, const NetModel& model) {
   const auto& posterior = model.posterior;
   const double machine =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  const double limit = words.memory.empty() ? machine : parse_memory(words.memory);
+  const double limit = words.memory.empty() ? machine : parse_memory("--max-memory", words.memory);
   const auto bytes = [&](net::GradientForm form) {
-    return 12.0 * 8 * static_cast<double>(posterior.dimension()) +
-           static_cast<double>(posterior.gradient_bytes(form));
+    return vector_bytes(posterior) + static_cast<double>(posterior.gradient_bytes(form));
   };
   if (bytes(posterior.options().gradient) <= limit) return;
   throw Error(fmt::format(

@@ -17,11 +17,12 @@
 namespace onward::app {
 
 struct NetWords {
-  std::string net, data, test_x, test_y, likelihood, gradient = "pieces", memory;
+  std::string net, data, test_x, test_y, likelihood, gradient = "pieces", memory, keep;
   std::optional<std::size_t> images, test_images;
   std::size_t piece = 0;
   double prior_sd = 1;
   bool standardise = false;
+  double keep_otherwise = 0;  ///< bytes of --keep-activations if it is not given
 };
 
 /// The options, under a heading of their own in the help; --x, --y and --sigma are glm's.
@@ -50,6 +51,9 @@ NetModel make_net(const NetWords& words, const GlmWords& shared, const std::stri
 
 /// Throws Error, with the sizes, where gradients need more than --max-memory allows, or than the machine has.
 void check_gradient_memory(const NetWords& words, const NetModel& model);
+
+/// What is given for kept activations, in bytes, where directions are of one layer.
+constexpr double usual_keep = 256e6;
 
 /// Networks with more parameters than this are looked at by what they predict, and by default sampled in a
 /// fixed number of steps without a metric.

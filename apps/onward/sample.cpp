@@ -257,6 +257,7 @@ std::shared_ptr<ThreadPool> pool_of_a_chain(const Settings& s) {
 }
 
 void plan_net(Settings& s, Plan& plan) {
+  if (s.run.directions.find("blocks") != std::string::npos) s.net.keep_otherwise = usual_keep;
   plan.net.emplace(make_net(s.net, s.glm, "--init", s.init, pool_of_a_chain(s)));
   if (!s.quiet)
     for (const auto& note : plan.net->notes) say("note: {}\n", note);
@@ -341,7 +342,7 @@ int sample_model(Settings& s) {
   // What is wrong with the directions is told before there is a folder.
   if (plan.target)
     make_directions(resolved.directions, needed_law(make_kernel(kernel_settings(resolved))), dimension,
-                    plan.target->names());
+                    plan.target->names(), plan.target->blocks());
 
   if (!s.quiet && s.run.sampler == "auto" && s.run.step_size)
     say("note: --step-size without --sampler means pc-line-fmala\n");

@@ -98,9 +98,12 @@ void AxisDirections::fill(const Stream&, std::uint64_t step, std::span<double> v
 BlockDirections::BlockDirections(std::size_t dimension, Blocks blocks) : blocks_(std::move(blocks)) {
   std::vector<bool> seen(dimension, false);
   std::size_t total = 0;
+  begin_.push_back(0);
   for (const auto& block : blocks_) {
     if (block.empty()) throw UsageError("a block of directions has no parameters");
-    begin_.push_back(total);
+    const std::size_t share =
+        dimension <= longest_sweep ? block.size() : block.size() * longest_sweep / dimension;
+    begin_.push_back(begin_.back() + std::max<std::size_t>(1, share));
     total += block.size();
     frames_.emplace_back(block.size());
     for (std::size_t i : block) {
@@ -115,14 +118,14 @@ BlockDirections::BlockDirections(std::size_t dimension, Blocks blocks) : blocks_
 }
 
 void BlockDirections::fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
-  const std::uint64_t sweep = step / v.size();
-  const auto within = static_cast<std::size_t>(step % v.size());
+  const std::uint64_t sweep = step / begin_.back();
+  const auto within = static_cast<std::size_t>(step % begin_.back());
   const auto block =
       static_cast<std::size_t>(std::upper_bound(begin_.begin(), begin_.end(), within) - begin_.begin()) - 1;
   const auto& parameters = blocks_[block];
   inside_.resize(parameters.size());
-  // A block of k parameters uses a whole frame each sweep.
-  frames_[block].fill(stream, sweep * parameters.size() + (within - begin_[block]), inside_);
+  const std::size_t share = begin_[block + 1] - begin_[block];
+  frames_[block].fill(stream, sweep * share + (within - begin_[block]), inside_);
   std::fill(v.begin(), v.end(), 0.0);
   for (std::size_t i = 0; i < parameters.size(); ++i) v[parameters[i]] = inside_[i];
 }
@@ -156,6 +159,46 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 /// theta of theta.1.
 std::string stem(const std::string& name) { return name.substr(0, name.find('.')); }
+
+/// The model's own blocks: all of them, or as listed.
+BlockDirections::Blocks blocks_of(const std::string& list, const std::vector<ParameterBlock>& own) {
+  std::vector<std::string> names;
+  std::vector<std::size_t> first{0};
+  for (const auto& block : own) {
+    names.push_back(block.name);
+    first.push_back(first.back() + block.size);
+  }
+  BlockDirections::Blocks blocks;
+  std::vector<bool> taken(own.size(), false);
+  const auto add = [&](std::size_t b) {
+    const std::size_t begin = blocks.back().size();
+    blocks.back().resize(begin + own[b].size);
+    std::iota(blocks.back().begin() + static_cast<std::ptrdiff_t>(begin), blocks.back().end(), first[b]);
+    taken[b] = true;
+  };
+  if (!list.empty())
+    for (const auto& block : split(list, ',')) {
+      blocks.emplace_back();
+      for (const auto& word : split(block, '+')) {
+        const auto found = std::ranges::find(names, word);
+        if (found == names.end())
+          throw UsageError(fmt::format("--directions blocks: there is no block '{}'.{} Blocks: {}", word,
+                                       suggestion(word, names), joined(names)));
+        const auto b = static_cast<std::size_t>(found - names.begin());
+        if (taken[b])
+          throw UsageError(fmt::format("--directions blocks: '{}' is listed twice; once is enough", word));
+        add(b);
+      }
+    }
+  // Without a list each is a block; what is not listed is the last one.
+  if (!list.empty() && std::ranges::find(taken, false) != taken.end()) blocks.emplace_back();
+  for (std::size_t b = 0; b < own.size(); ++b) {
+    if (taken[b]) continue;
+    if (list.empty()) blocks.emplace_back();
+    add(b);
+  }
+  return blocks;
+}
 
 /// Indices of the parameters of each block: by stem, or as listed ("mu+tau,theta"; what is not listed is the
 /// last block).
@@ -201,15 +244,20 @@ const std::vector<std::string> direction_names{"auto", "sphere", "frames", "axes
                   name, suggestion(name, direction_names), joined(direction_names)));
 }
 
-MixedDirections::Source one_source(const std::string& name, std::size_t dimension,
-                                   const std::vector<std::string>& parameter_names) {
+/// What the parameters are called, one by one or in blocks.
+struct Names {
+  const std::vector<std::string>& parameters;
+  const std::vector<ParameterBlock>& blocks;
+};
+
+MixedDirections::Source one_source(const std::string& name, std::size_t dimension, const Names& names) {
   if (name == "sphere") return SphereDirections{};
   if (name == "frames") return FrameDirections(dimension);
   if (name == "axes") return AxisDirections{};
-  if (name == "blocks") return BlockDirections(dimension, blocks_of("", dimension, parameter_names));
-  if (name.starts_with("blocks:"))
-    return BlockDirections(dimension, blocks_of(name.substr(7), dimension, parameter_names));
-  refuse(name);
+  if (name != "blocks" && !name.starts_with("blocks:")) refuse(name);
+  const std::string list = name == "blocks" ? "" : name.substr(7);
+  return BlockDirections(dimension, names.blocks.empty() ? blocks_of(list, dimension, names.parameters)
+                                                         : blocks_of(list, names.blocks));
 }
 
 /// frames*3+axes, but not blocks:mu+tau.
@@ -217,8 +265,7 @@ bool is_mixture(const std::string& name) {
   return !name.starts_with("blocks:") && name.find_first_of("+*") != std::string::npos;
 }
 
-MixedDirections mixture(const std::string& name, std::size_t dimension,
-                        const std::vector<std::string>& parameter_names) {
+MixedDirections mixture(const std::string& name, std::size_t dimension, const Names& names) {
   std::vector<MixedDirections::Part> parts;
   for (const auto& word : split(name, '+')) {
     const auto star = word.find('*');
@@ -231,7 +278,7 @@ MixedDirections mixture(const std::string& name, std::size_t dimension,
         throw UsageError(
             fmt::format("--directions {}: '{}' is no weight; write frames*3+axes, say", name, digits));
     }
-    parts.push_back({weight, one_source(word.substr(0, star), dimension, parameter_names)});
+    parts.push_back({weight, one_source(word.substr(0, star), dimension, names)});
   }
   return MixedDirections(dimension, std::move(parts));
 }
@@ -244,12 +291,14 @@ std::string resolve_directions(const std::string& name, DirectionLaw needed) {
 }
 
 Directions make_directions(const std::string& name, DirectionLaw needed, std::size_t dimension,
-                           const std::vector<std::string>& parameter_names) {
+                           const std::vector<std::string>& parameter_names,
+                           const std::vector<ParameterBlock>& blocks) {
   const std::string source = resolve_directions(name, needed);
+  const Names names{parameter_names, blocks};
   if (source == "frames" && needed == DirectionLaw::exchangeable) return OrthogonalPairs{};
-  Directions result = is_mixture(source) ? Directions(mixture(source, dimension, parameter_names))
+  Directions result = is_mixture(source) ? Directions(mixture(source, dimension, names))
                                          : std::visit([](auto one) { return Directions(std::move(one)); },
-                                                      one_source(source, dimension, parameter_names));
+                                                      one_source(source, dimension, names));
   const bool serves = std::visit([&](const auto& s) { return s.law >= needed; }, result);
   if (!serves)
     throw UsageError(fmt::format(

@@ -206,6 +206,15 @@ std::vector<std::string> Posterior::names() const {
   return names;
 }
 
+std::vector<ParameterBlock> Posterior::blocks() const {
+  std::vector<ParameterBlock> blocks;
+  const auto& steps = network().layout.steps();
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (steps[i].end > steps[i].begin) blocks.push_back({std::to_string(i), steps[i].end - steps[i].begin});
+  if (samples_sigma()) blocks.push_back({"sigma", 1});
+  return blocks;
+}
+
 void Posterior::constrain(VectorView theta, std::span<double> out) const {
   std::copy(theta.begin(), theta.end(), out.begin());
   if (samples_sigma()) out.back() = std::exp(theta.back());

@@ -30,8 +30,8 @@ double usable(double step_size) { return std::clamp(step_size, 1e-300, 1e300); }
 WarmUp::WarmUp(const WarmUpSettings& settings, const AnyTarget& target)
     : settings_(settings),
       kernel_(make_kernel(settings.kernel)),
-      directions_(
-          make_directions(settings.directions, needed_law(kernel_), target.dimension(), target.names())),
+      directions_(make_directions(settings.directions, needed_law(kernel_), target.dimension(),
+                                  target.names(), target.blocks())),
       averaging_(settings.target_acceptance, settings.kernel.step_size),
       learner_(settings.metric, target.dimension()),
       windows_(settings.steps / settings.sweep, shortest_window(settings.metric, target.dimension())),

@@ -175,6 +175,33 @@ TEST(BlockDirections, StayInsideTheirBlocksAndSpanThem) {
   }
 }
 
+/// Of a large model every block has its turn soon, and goes on with its frame in the next sweep.
+TEST(BlockDirections, OfManyParametersTakeShortSweeps) {
+  constexpr std::size_t size = 5000;
+  const Directions made = make_directions("blocks", DirectionLaw::any, size, {},
+                                          {{"small", 10}, {"tiny", 1}, {"middle", 989}, {"large", 4000}});
+  auto source = std::get<BlockDirections>(made);
+  const Stream stream(3, 0);
+  const std::vector<std::size_t> first{0, 10, 11, 1000, 5000}, shares{2, 1, 197, 800};
+  std::vector<std::vector<double>> of_small;
+  for (std::uint64_t sweep = 0; sweep < 5; ++sweep) {
+    std::uint64_t step = 1000 * sweep;
+    for (std::size_t b = 0; b < shares.size(); ++b)
+      for (std::size_t i = 0; i < shares[b]; ++i, ++step) {
+        const auto v = vector_of(source, stream, step, size);
+        const auto begin = v.begin() + static_cast<std::ptrdiff_t>(first[b]),
+                   end = v.begin() + static_cast<std::ptrdiff_t>(first[b + 1]);
+        ASSERT_EQ(std::count(begin, end, 0.0) + static_cast<std::ptrdiff_t>(size) - (end - begin),
+                  std::ranges::count(v, 0.0))
+            << "step " << step << " leaves block " << b;
+        if (b == 0) of_small.push_back(v);
+      }
+  }
+  ASSERT_EQ(of_small.size(), 10u);
+  for (std::size_t i = 0; i < 10; ++i)
+    for (std::size_t j = 0; j <= i; ++j) EXPECT_NEAR(dot(of_small[i], of_small[j]), i == j ? 1 : 0, 1e-13);
+}
+
 TEST(BlockDirections, RefuseWhatIsNoPartition) {
   const auto refused = [](BlockDirections::Blocks blocks, const char* words) {
     try {
@@ -275,8 +302,9 @@ TEST(MakeDirections, KnowsEveryName) {
 }
 
 /// The parameters that move in each step of a sweep.
-std::vector<std::set<std::size_t>> moved(const std::string& name) {
-  Directions source = make_directions(name, DirectionLaw::any, 5, names);
+std::vector<std::set<std::size_t>> moved(const std::string& name,
+                                         const std::vector<ParameterBlock>& blocks = {}) {
+  Directions source = make_directions(name, DirectionLaw::any, 5, names, blocks);
   std::vector<std::set<std::size_t>> result;
   for (std::uint64_t step = 0; step < 5; ++step) {
     const auto v = std::visit([&](auto& s) { return vector_of(s, Stream(1, 0), step, 5); }, source);
@@ -298,11 +326,21 @@ TEST(MakeDirections, BlocksAreByNameOrAsListed) {
   EXPECT_THAT(moved("blocks:mu+tau+theta"), Each(Set{0, 1, 2, 3, 4}));
 }
 
+TEST(MakeDirections, AModelsOwnBlocksComeBeforeNames) {
+  using Set = std::set<std::size_t>;
+  const std::vector<ParameterBlock> own{{"0", 2}, {"2", 1}, {"sigma", 2}};
+  EXPECT_THAT(moved("blocks", own), ElementsAre(Set{0, 1}, Set{0, 1}, Set{2}, Set{3, 4}, Set{3, 4}));
+  EXPECT_THAT(moved("blocks:sigma,0", own), ElementsAre(Set{3, 4}, Set{3, 4}, Set{0, 1}, Set{0, 1}, Set{2}));
+  EXPECT_THAT(moved("blocks:2+sigma", own),
+              ElementsAre(Set{2, 3, 4}, Set{2, 3, 4}, Set{2, 3, 4}, Set{0, 1}, Set{0, 1}));
+}
+
 void refused(const std::string& name, DirectionLaw law, const std::vector<std::string>& pieces,
-             const std::vector<std::string>& parameter_names = names) {
+             const std::vector<std::string>& parameter_names = names,
+             const std::vector<ParameterBlock>& blocks = {}) {
   SCOPED_TRACE(name);
   try {
-    make_directions(name, law, 5, parameter_names);
+    make_directions(name, law, 5, parameter_names, blocks);
     ADD_FAILURE() << "it was taken";
   } catch (const UsageError& e) {
     for (const auto& piece : pieces) EXPECT_THAT(e.what(), HasSubstr(piece));
@@ -326,6 +364,8 @@ TEST(MakeDirections, SaysWhatIsWrongWithAName) {
   // a simplex has one entry more than it is sampled with
   refused("blocks", law, {"each of the 5 sampled parameters", "reports 6", "frames"},
           {"p.1", "p.2", "p.3", "p.4", "p.5", "p.6"});
+  refused("blocks:1", law, {"no block '1'", "Blocks: 0, 2"}, {}, {{"0", 2}, {"2", 3}});
+  refused("blocks:0+2,0", law, {"'0' is listed twice"}, {}, {{"0", 2}, {"2", 3}});
 }
 
 TEST(MakeDirections, RefusesWhatWouldNotBeExact) {

@@ -113,6 +113,10 @@ TEST_F(View, DrawsArePredictions) {
   const PredictionView view(p, watched);
   EXPECT_EQ(view.dimension(), p.dimension());
   EXPECT_THAT(view.names(), ElementsAre("f.1", "f.2", "f.3", "sigma"));
+  const auto blocks = view.blocks();
+  ASSERT_EQ(blocks.size(), 3u);  // 2-5-1, and sigma
+  EXPECT_EQ(blocks[0].name + " " + blocks[1].name + " " + blocks[2].name, "0 2 sigma");
+  EXPECT_THAT((std::vector{blocks[0].size, blocks[1].size, blocks[2].size}), ElementsAre(15, 6, 1));
   auto theta = lecun_start(p.network().layout, 3);
   theta.push_back(std::log(0.5));
   std::vector<double> out(4);

@@ -11,6 +11,7 @@
 
 #include "onward/direction/law.hpp"
 #include "onward/random/stream.hpp"
+#include "onward/target/parameter_block.hpp"
 
 namespace onward {
 
@@ -70,11 +71,14 @@ class AxisDirections {
   void fill(const Stream& stream, std::uint64_t step, std::span<double> v);
 };
 
-/// Block after block of parameters, each with the directions of frames within it: a sweep of D steps gives a
-/// block of k parameters k of them.
+/// Block after block of parameters, each with the directions of frames within it. A sweep of D steps gives a
+/// block of k parameters k of them; of more than `longest_sweep` parameters a sweep is about that long, and
+/// gives each block its share and at least one step, so that no part of a large model waits for the end of
+/// the run. The next sweep goes on with the frame of each block.
 class BlockDirections {
  public:
   static constexpr DirectionLaw law = DirectionLaw::any;
+  static constexpr std::size_t longest_sweep = 1000;
   using Blocks = std::vector<std::vector<std::size_t>>;
   /// Together the blocks must hold every parameter once.
   BlockDirections(std::size_t dimension, Blocks blocks);
@@ -83,7 +87,7 @@ class BlockDirections {
  private:
   Blocks blocks_;
   std::vector<FrameDirections> frames_;  // one a block
-  std::vector<std::size_t> begin_;       // first step of each block within a sweep
+  std::vector<std::size_t> begin_;       // first step of each block within a sweep; then the sweep's length
   std::vector<double> inside_;
 };
 
@@ -111,9 +115,11 @@ using Directions = std::variant<SphereDirections, OrthogonalPairs, FrameDirectio
 /// A source by its name for a kernel that needs that law of its directions. Names: auto, sphere, frames,
 /// axes, blocks (parameters of one name are a block: theta.1 and theta.2), blocks:mu+tau,theta (as listed),
 /// and mixtures with weights such as frames*3+axes. auto is frames for line kernels and sphere for the
-/// others. Throws UsageError for an unknown name or one that the kernel cannot use.
+/// others. A model that has blocks of its own is cut into these, and they are listed by their names. Throws
+/// UsageError for an unknown name or one that the kernel cannot use.
 Directions make_directions(const std::string& name, DirectionLaw needed, std::size_t dimension,
-                           const std::vector<std::string>& parameter_names);
+                           const std::vector<std::string>& parameter_names,
+                           const std::vector<ParameterBlock>& blocks = {});
 
 /// auto resolved: what make_directions() takes it for.
 std::string resolve_directions(const std::string& name, DirectionLaw needed);

@@ -16,6 +16,7 @@
 #include "onward/net/data.hpp"
 #include "onward/net/description.hpp"
 #include "onward/target/jet.hpp"
+#include "onward/target/parameter_block.hpp"
 #include "onward/util/thread_pool.hpp"
 
 namespace onward::net {
@@ -65,7 +66,8 @@ class Posterior {
   const Data& data() const;
   const PosteriorOptions& options() const;  ///< with the piece that was chosen
 
-  std::vector<std::string> names() const;  ///< "0.weight.1.1", ..., "sigma"
+  std::vector<std::string> names() const;      ///< "0.weight.1.1", ..., "sigma"
+  std::vector<ParameterBlock> blocks() const;  ///< a layer each, by its number: "0", "2", ..., "sigma"
   /// sigma is given as itself, not as its logarithm.
   void constrain(VectorView theta, std::span<double> out) const;
 

@@ -67,6 +67,7 @@ class PredictionView {
   Jet jet(VectorView theta, VectorView v, Order order) { return posterior_.jet(theta, v, order); }
   double gradient(VectorView theta, std::span<double> out) { return posterior_.gradient(theta, out); }
   std::vector<std::string> names() const;
+  std::vector<ParameterBlock> blocks() const { return posterior_.blocks(); }
   void constrain(VectorView theta, std::span<double> out) const;
 
  private:

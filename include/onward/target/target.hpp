@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "onward/target/jet.hpp"
+#include "onward/target/parameter_block.hpp"
 
 namespace onward {
 
@@ -22,7 +23,9 @@ namespace onward {
 /// - `double gradient(theta, out)`, returning the value: baseline MALA needs it;
 /// - `std::vector<std::string> names()`: what the parameters are called in output, Stan style ("theta.1");
 /// - `void constrain(theta, out)`: from the space that is sampled to the parameters, out.size() ==
-/// names().size().
+/// names().size();
+/// - `std::vector<ParameterBlock> blocks()`: which parameters, as they are sampled, belong together; without
+/// it those of one name do.
 ///
 /// A target is copied once for each chain, so it may keep scratch memory, but must not share mutable state.
 template <class T>
@@ -46,6 +49,11 @@ concept HasNames = requires(const T& t) {
 template <class T>
 concept HasConstrain = requires(const T& t, VectorView theta, std::span<double> out) {
   t.constrain(theta, out);
+};
+
+template <class T>
+concept HasBlocks = requires(const T& t) {
+  { t.blocks() } -> std::convertible_to<std::vector<ParameterBlock>>;
 };
 
 /// What a target was asked, and what went wrong on the way.
@@ -90,6 +98,8 @@ class AnyTarget {
 
   std::vector<std::string> names() const;
   void constrain(VectorView theta, std::span<double> out) const;
+  /// The model's own; empty if it offers none.
+  std::vector<ParameterBlock> blocks() const { return model_->blocks(); }
 
   /// Sample density^(1/T) instead of the density: value, slope, curvature and gradient are divided by T.
   AnyTarget tempered(double temperature) const;
@@ -111,6 +121,7 @@ class AnyTarget {
     virtual std::vector<std::string> names() const = 0;  // empty: none given
     virtual bool has_constrain() const = 0;
     virtual void constrain(VectorView theta, std::span<double> out) const = 0;
+    virtual std::vector<ParameterBlock> blocks() const = 0;
   };
 
   template <class T>
@@ -142,6 +153,12 @@ class AnyTarget {
     bool has_constrain() const override { return HasConstrain<T>; }
     void constrain([[maybe_unused]] VectorView theta, [[maybe_unused]] std::span<double> out) const override {
       if constexpr (HasConstrain<T>) target.constrain(theta, out);
+    }
+    std::vector<ParameterBlock> blocks() const override {
+      if constexpr (HasBlocks<T>)
+        return target.blocks();
+      else
+        return {};
     }
     T target;
   };
