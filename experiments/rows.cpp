@@ -59,6 +59,8 @@ std::optional<ordered_json> row_by_child(const RowJob& job, const Share& progres
   if (child < 0) throw Error("cannot start a child process: out of memory or of processes");
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // should the parent be killed
+    // Nothing of a row that was stopped is kept, so it can end at once.
+    for (const int signal_number : {SIGINT, SIGTERM}) std::signal(signal_number, SIG_DFL);
     ::close(ends[0]);
     work_in_child(job, ends[1]);
     ::_exit(0);

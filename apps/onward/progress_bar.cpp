@@ -29,6 +29,10 @@ void ProgressBar::clear() {
   shown_ = false;
 }
 
+void ProgressBar::note(const std::string& line) {
+  if (!quiet_) say("{}{}\n", terminal_ ? "\r\x1b[K" : "", line);
+}
+
 void ProgressBar::show(const Progress& p, const std::string& before) {
   if (quiet_ || p.seconds < next_ || p.steps_total == 0) return;
   const double share = static_cast<double>(p.steps_done) / static_cast<double>(p.steps_total);

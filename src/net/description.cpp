@@ -196,9 +196,9 @@ Network::Network(Layout chosen, std::vector<float> given)
                                      statistics[tensor.offset + i]));
 }
 
-Description paper_cnn(bool batch_norm) {
+Description paper_cnn(bool batch_norm, std::size_t width) {
   Description net{{3, 32, 32}, {}};
-  for (const std::size_t channels : {32u, 64u, 128u}) {
+  for (const std::size_t channels : {width, 2 * width, 4 * width}) {
     for (int twice = 0; twice < 2; ++twice) {
       net.layers.emplace_back(Conv2d{.channels = channels, .padding = 1});
       if (batch_norm) net.layers.emplace_back(BatchNorm{});
@@ -206,7 +206,7 @@ Description paper_cnn(bool batch_norm) {
     }
     net.layers.emplace_back(Pool{});
   }
-  net.layers.insert(net.layers.end(), {Flatten{}, Linear{1024}, Activation{}, Linear{10}});
+  net.layers.insert(net.layers.end(), {Flatten{}, Linear{32 * width}, Activation{}, Linear{10}});
   return net;
 }
 

@@ -118,8 +118,8 @@ struct Network {
 };
 
 /// The convolutional network of the paper for 3x32x32 images, 10 classes: 2,395,434 parameters; with batch
-/// norm after each convolution 2,396,330.
-Description paper_cnn(bool batch_norm = false);
+/// norm after each convolution 2,396,330. `width` is that of the first layer; all others follow it.
+Description paper_cnn(bool batch_norm = false, std::size_t width = 32);
 /// inputs-hidden-...-hidden-outputs with that activation between.
 Description mlp(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs,
                 ActivationKind activation = ActivationKind::relu);
