@@ -129,6 +129,8 @@ std::optional<ordered_json> make_row(const std::string& folder, const RowJob& jo
   return row;
 }
 
+bool has_row(const std::string& folder, const RowJob& job) { return kept_row(folder, job).has_value(); }
+
 double number_from_json(const ordered_json& value) { return value.is_null() ? NAN : value.get<double>(); }
 
 }  // namespace onward::experiments

@@ -27,6 +27,9 @@ struct RowJob {
 std::optional<nlohmann::ordered_json> make_row(const std::string& folder, const RowJob& job,
                                                const Share& progress, const std::atomic<bool>& stop);
 
+/// Whether the row is in the folder.
+bool has_row(const std::string& folder, const RowJob& job);
+
 /// null stands for what is not finite.
 double number_from_json(const nlohmann::ordered_json& value);
 

@@ -1,0 +1,244 @@
+// What a row of cnn.hpp's tables does in its process.
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cnn.hpp"
+#include "cnn_samplers.hpp"
+#include "onward/error.hpp"
+#include "onward/net/predictive.hpp"
+#include "onward/net/weights.hpp"
+#include "onward/target/target.hpp"
+#include "process_memory.hpp"
+
+namespace onward::experiments {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using net::GradientForm;
+
+constexpr double timing_step_size = 1e-4;  // the paper's
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// One chain, a step at a time. Every draw is a vector of millions, so nothing is kept of it here.
+class Chain {
+ public:
+  Chain(net::Posterior posterior, const KernelSettings& settings, std::vector<double> start,
+        std::uint64_t seed)
+      : target_(std::move(posterior)),
+        kernel_(make_kernel(settings)),
+        stream_(seed, 0),
+        workspace_(target_.dimension()) {
+    state_.position = std::move(start);
+    if (find_sampler(settings.sampler).needs_gradient) {
+      state_.gradient.resize(target_.dimension());
+      state_.value = target_.gradient(state_.position, state_.gradient);
+    } else {
+      state_.value = target_.value(state_.position);
+    }
+    if (!std::isfinite(state_.value))
+      throw Error(
+          fmt::format("the log density is {} at the start: give other weights by --start", state_.value));
+  }
+  StepInfo step() {
+    return onward::step(kernel_, state_, target_, Metric(), {stream_, ++number_}, workspace_);
+  }
+  const State& state() const { return state_; }
+
+ private:
+  AnyTarget target_;
+  Kernel kernel_;
+  Stream stream_;
+  Workspace workspace_;
+  State state_;
+  std::uint64_t number_ = 0;
+};
+
+std::shared_ptr<ThreadPool> make_pool(const CnnSettings& s) {
+  const std::size_t cores =
+      s.threads > 0 ? s.threads : std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  return std::make_shared<ThreadPool>(cores);
+}
+
+/// The posterior of the network that was trained, and its weights.
+struct Problem {
+  net::Posterior posterior;
+  std::vector<double> start;
+};
+
+Problem load_problem(const CnnSettings& s, const CnnData& data) {
+  const net::Layout layout(net::paper_cnn(true, s.width));
+  auto weights = net::read_weights(s.start, layout);
+  return {net::Posterior(std::make_shared<net::Network>(layout, std::move(weights.statistics)),
+                         data.train.first(s.images), {.prior_sd = s.prior_sd}, make_pool(s)),
+          std::move(weights.parameters)};
+}
+
+/// What draws say of some images.
+class Watched {
+ public:
+  explicit Watched(const net::Data& data)
+      : data_(data),
+        outputs_(data.count() * data.answers.width()),
+        predictive_(true, data.count(), data.answers.width(), data.answers) {}
+
+  void add(net::Posterior& posterior, VectorView theta) {
+    posterior.predict(theta, data_.inputs, outputs_);
+    predictive_.add(outputs_);
+  }
+  CnnScores scores() const {
+    const net::Scores scores = predictive_.scores();
+    return {*scores.accuracy, *scores.ece, scores.nll};
+  }
+
+ private:
+  net::Data data_;
+  std::vector<float> outputs_;
+  net::Predictive predictive_;
+};
+
+/// Estimated before anything starts. Kernels hold about a dozen vectors of all that is sampled.
+double needed_bytes(const net::Posterior& posterior, const CnnSampler& sampler,
+                    const std::optional<GradientForm>& form) {
+  const std::size_t model = form ? posterior.gradient_bytes(*form) : posterior.jet_bytes(sampler.order);
+  return 12.0 * sizeof(double) * static_cast<double>(posterior.dimension()) + static_cast<double>(model);
+}
+
+double memory_limit(const CnnSettings& s) { return s.memory_limit > 0 ? s.memory_limit : machine_bytes(); }
+
+/// The posterior for timing, in pieces small enough for the limit; whole batches are what they are.
+net::Posterior timed_posterior(const CnnSettings& s, const net::Data& data, const CnnSampler& sampler,
+                               const std::optional<GradientForm>& form) {
+  const auto network = std::make_shared<const net::Network>(net::Layout(net::paper_cnn(false, s.width)));
+  const auto pool = make_pool(s);
+  net::PosteriorOptions options{.prior_sd = s.prior_sd};
+  if (form) options.gradient = *form;
+  net::Posterior posterior(network, data, options, pool);
+  if (form == GradientForm::whole) return posterior;
+  const auto too_much = [&] { return needed_bytes(posterior, sampler, form) > memory_limit(s); };
+  while (too_much() && posterior.options().piece > 1) {
+    options.piece = posterior.options().piece / 2;
+    posterior = net::Posterior(network, data, options, pool);
+  }
+  if (too_much())
+    throw Error(fmt::format(
+        "a memory limit of {:.4g} MB is too little: {} takes {:.4g} MB for {} parameters and a piece of one "
+        "image",
+        memory_limit(s) / 1e6, sampler.name, needed_bytes(posterior, sampler, form) / 1e6,
+        posterior.dimension()));
+  return posterior;
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+net::Data test_rows(const CnnSettings& s, const CnnData& data) {
+  return s.test_images == 0 ? data.test : data.test.first(s.test_images);
+}
+
+std::size_t timed_steps(const CnnSettings& s, std::size_t images) {
+  constexpr std::size_t few_images = 10'000;
+  if (s.timing_steps > 0) return s.timing_steps;
+  return images <= few_images ? 3 : 1;
+}
+
+CnnStart cnn_start(const CnnSettings& s, const CnnData& data) {
+  Problem problem = load_problem(s, data);
+  Watched test(test_rows(s, data)), held_out(data.held_out);
+  test.add(problem.posterior, problem.start);
+  held_out.add(problem.posterior, problem.start);
+  return {test.scores(), held_out.scores(), problem.posterior.jet(problem.start, {}, Order::value).value,
+          problem.posterior.dimension()};
+}
+
+CnnChain cnn_chain(const CnnSettings& s, const CnnData& data, const std::string& name,
+                   std::optional<double> step_size, std::uint64_t seed,
+                   const std::function<void(double)>& progress) {
+  Problem problem = load_problem(s, data);
+  Chain chain(problem.posterior, kernel_settings(find_cnn_sampler(name), step_size), problem.start, seed);
+  Watched test(test_rows(s, data)), held_out(data.held_out);
+  CnnChain result;
+  result.step_size = step_size;
+  result.seed = seed;
+  std::vector<double> acceptances, log_densities;
+  double seconds = 0;
+  const std::size_t predicted = std::min(s.predicted, s.draws);
+  for (std::size_t i = 1, predictions = 0; i <= s.draws; ++i) {
+    const auto begin = Clock::now();
+    acceptances.push_back(chain.step().acceptance);
+    seconds += seconds_since(begin);
+    if (2 * i > s.draws) log_densities.push_back(chain.state().value);
+    if (i * predicted >= (predictions + 1) * s.draws) {
+      ++predictions;
+      test.add(problem.posterior, chain.state().position);
+      held_out.add(problem.posterior, chain.state().position);
+    }
+    if (progress) progress(static_cast<double>(i) / static_cast<double>(s.draws));
+  }
+  result.test = test.scores();
+  result.held_out = held_out.scores();
+  result.acceptance = mean(acceptances);
+  result.log_density = mean(log_densities);
+  double squares = 0;
+  for (std::size_t i = 0; i < problem.start.size(); ++i) {
+    const double move = chain.state().position[i] - problem.start[i];
+    squares += move * move;
+  }
+  result.rms_move = std::sqrt(squares / static_cast<double>(problem.start.size()));
+  result.seconds_per_step = seconds / static_cast<double>(s.draws);
+  return result;
+}
+
+CnnTimingRow cnn_timing(const CnnSettings& s, const CnnData& data, const std::string& name,
+                        std::optional<GradientForm> form, std::size_t images,
+                        const std::function<void(double)>& progress) {
+  const CnnSampler& sampler = find_cnn_sampler(name);
+  forget_peak();
+  const double before = resident_bytes();
+  CnnTimingRow row;
+  row.sampler = name;
+  row.form = form;
+  row.images = images;
+  net::Posterior posterior = timed_posterior(s, data.train.first(images), sampler, form);
+  row.dimension = posterior.dimension();
+  row.needed_bytes = needed_bytes(posterior, sampler, form);
+  row.refused = row.needed_bytes > memory_limit(s);
+  if (row.refused) return row;
+  const auto start = net::lecun_start(posterior.network().layout, s.seed);
+  Chain chain(std::move(posterior), kernel_settings(sampler, timing_step_size), start, s.seed);
+  row.steps = timed_steps(s, images);
+  std::vector<double> seconds;
+  // The first step is not counted: it evaluates at the start too, and makes its memory.
+  for (std::size_t i = 0; i <= row.steps; ++i) {
+    const auto begin = Clock::now();
+    chain.step();
+    if (i > 0) seconds.push_back(seconds_since(begin));
+    if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(row.steps + 1));
+  }
+  row.seconds_per_step = mean(seconds);
+  for (const double one : seconds) row.sd += (one - row.seconds_per_step) * (one - row.seconds_per_step);
+  row.sd = row.steps > 1 ? std::sqrt(row.sd / static_cast<double>(row.steps - 1)) : 0;
+  row.peak_bytes = peak_resident_bytes() - before;
+  return row;
+}
+
+void check_cnn_memory(const CnnSettings& s, const CnnData& data) {
+  for (const auto& name : s.samplers)
+    for (const auto& form : forms_of(find_cnn_sampler(name)))
+      timed_posterior(s, data.train.first(1), find_cnn_sampler(name), form);
+}
+
+}  // namespace onward::experiments
