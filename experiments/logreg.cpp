@@ -189,11 +189,12 @@ RunSettings kernel_run(const LogregSettings& s, const Kernel& kernel, std::vecto
   return run;
 }
 
-/// The step size with which short runs from the start come highest.
+/// The step size with which short runs come highest. Near the start long steps pay that are hardly ever
+/// accepted later, so the search is made again where its own step sizes have brought the chain.
 double look_for_step_size(const LogregSettings& s, const Kernel& kernel, const AnyTarget& target,
                           RunSettings run, const std::atomic<bool>& stop) {
-  run.thin = std::max<std::size_t>(1, s.tune_steps / 10);
-  run.draws = std::max<std::size_t>(1, s.tune_steps / *run.thin);
+  constexpr std::uint64_t searches = 3;
+  const std::size_t advance = std::max<std::size_t>(s.tune_steps, s.steps / 20);
   TuneSettings tune;
   tune.trials = s.tune_trials;
   tune.least = kernel.shortest;
@@ -201,7 +202,20 @@ double look_for_step_size(const LogregSettings& s, const Kernel& kernel, const A
   tune.score = [](const Run& r) { return r.chains[0].log_density.back(); };
   Hooks hooks;
   hooks.stop = &stop;
-  return tune_step_size(target, run, tune, hooks).step_size;
+  for (std::uint64_t search = 1;; ++search) {
+    run.seed = s.seed + search;
+    run.thin = std::max<std::size_t>(1, s.tune_steps / 10);
+    run.draws = std::max<std::size_t>(1, s.tune_steps / *run.thin);
+    const double found = tune_step_size(target, run, tune, hooks).step_size;
+    if (search == searches || stop) return found;
+    run.step_size = found;
+    run.thin = advance;
+    run.draws = 1;
+    run.start.position = sample(target, run, hooks).chains[0].values;
+    if (run.start.position.size() != target.dimension()) return found;  // stopped
+    run.step_size.reset();
+    tune.most = found * 1.5;
+  }
 }
 
 void sample_kernel(const LogregSettings& s, const Kernel& kernel, const Problem& problem, LogregRow& row,
@@ -244,7 +258,7 @@ void sample_axes(const LogregSettings& s, Problem& problem, LogregRow& row, Reco
   }
   glm::AxisSettings settings;
   settings.chains = row.chains = s.axis_chains;
-  settings.warmup = std::min<std::size_t>(10, s.sweeps / 4);
+  settings.warmup = s.sweeps / 4;
   settings.draws = s.sweeps - settings.warmup;
   settings.seed = s.seed;
   settings.threads = problem.posterior.pool().threads();
@@ -327,7 +341,7 @@ void evaluate(const LogregSettings& s, const Problem& problem, const std::vector
                               return a.count() < b.count();
                             })->count();
   const bool axes = chains.size() > 1 || row.sampler == "newton-line-axis";
-  const std::size_t burned = axes ? count / 10 : std::min(count - 1, s.burn / s.thin);
+  const std::size_t burned = axes ? 0 : std::min(count - 1, s.burn / s.thin);  // or by its own warm-up
   const std::size_t last = std::min(count - burned, std::max<std::size_t>(1, paper_keeps / chains.size()));
   row.kept = (count - burned) * chains.size();
   row.last = predict(problem, chains, count - last, count, paper_keeps, pool);

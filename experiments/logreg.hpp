@@ -37,10 +37,10 @@ struct LogregSettings {
   std::size_t axis_chains = 2;  ///< of newton-line-axis; the others have one, as in the paper
   std::map<std::string, double> step_sizes = {};  ///< in place of the stored ones
   bool tune = false;                              ///< look for step sizes first
-  std::size_t tune_steps = 1000;                  ///< of each trial
-  std::size_t tune_trials = 12;
-  std::size_t curve_points = 30;  ///< of the figure's curves
-  std::size_t curve_draws = 100;  ///< draws that a point of a curve averages over at most
+  std::size_t tune_steps = 500;                   ///< of each trial
+  std::size_t tune_trials = 8;                    ///< of each of three searches, a twentieth of the run apart
+  std::size_t curve_points = 30;                  ///< of the figure's curves
+  std::size_t curve_draws = 100;                  ///< draws that a point of a curve averages over at most
   std::uint64_t seed = 1;
   std::size_t threads = 0;  ///< 0: all cores
   std::string data;         ///< folder with files of MNIST's names; empty: MNIST from the cache

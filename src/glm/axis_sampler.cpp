@@ -441,15 +441,26 @@ AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings, cons
     const Observations& y = s.posterior.observations();
     s.warnings = data_warnings(s.posterior, pool);
     for (std::size_t k = 0; k < s.classes(); ++k) s.against_rest.push_back(y.one_against_rest(k));
-    // First coordinates for equal classes; some sweeps bring the weights of the rows near their final ones.
+    // First coordinates for equal classes. Sweeps in them bring a chain near the posterior; the weights that
+    // the rows have on the way make the next coordinates, and their mean over later sweeps the last ones: at
+    // a single place they rest on the few rows that happen to be undecided there.
     std::vector<double> at(s.posterior.coefficients(), 0.0);
-    const Floats equal(s.classes() * s.stride(), 0.0f);
-    s.use(whiten(shared_precision(s.posterior, equal.data(), pool)), at, pool, false);
+    Floats weights(s.stride(), 0.0f);
+    const auto precision = [&] { return whiten(shared_precision(s.posterior, weights, pool)); };
+    mean_weights(y, Floats(s.classes() * s.stride(), 0.0f).data(), weights.data(), pool);
+    s.use(precision(), at, pool, false);
     constexpr std::uint32_t no_chain = 0xffffffff;  // a stream that no chain has
-    constexpr int first_sweeps = 8;
+    constexpr int careful_sweeps = 8, first_sweeps = 32, averaged = 16;
     AxisChain scout(s, no_chain, pool);
     scout.start(0);
-    for (int i = 0; i < first_sweeps && !(stop && *stop); ++i) scout.sweep(true);
+    Floats one(s.stride(), 0.0f);
+    std::fill(weights.begin(), weights.end(), 0.0f);
+    for (int i = 0; i < first_sweeps && !(stop && *stop); ++i) {
+      scout.sweep(i < careful_sweeps);
+      if (i < first_sweeps - averaged) continue;
+      mean_weights(y, scout.predictor(), one.data(), pool);
+      for (std::size_t row = 0; row < y.rows(); ++row) weights[row] += one[row] / averaged;
+    }
     if (tells_all_classes(y, scout.predictor()))
       s.warnings.emplace_back(
           "Linear combinations of the columns tell the classes apart without error (separable data): the "
@@ -457,7 +468,7 @@ AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings, cons
     for (std::size_t k = 0; k < s.classes(); ++k)
       std::copy(scout.coefficients(k).begin(), scout.coefficients(k).end(),
                 at.begin() + static_cast<std::ptrdiff_t>(k * s.width()));
-    s.use(whiten(shared_precision(s.posterior, scout.predictor(), pool)), at, pool, true);
+    s.use(precision(), at, pool, true);
   }
   s.set_up_seconds = seconds_since(begin);
 }

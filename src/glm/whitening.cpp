@@ -3,7 +3,6 @@
 #include <Eigen/Cholesky>
 
 #include "onward/error.hpp"
-#include "onward/glm/softmax.hpp"
 
 namespace onward::glm {
 
@@ -20,10 +19,7 @@ Whitening whiten(const Eigen::MatrixXd& precision) {
   return w;
 }
 
-Eigen::MatrixXd shared_precision(const Posterior& posterior, const float* eta, ThreadPool& pool) {
-  const Observations& y = posterior.observations();
-  Floats weights(padded_rows(y.rows()), 0.0f);
-  mean_weights(y, eta, weights.data(), pool);
+Eigen::MatrixXd shared_precision(const Posterior& posterior, const Floats& weights, ThreadPool& pool) {
   Eigen::MatrixXd precision = posterior.design().gram(weights.data(), pool);
   for (Eigen::Index j = 0; j < precision.rows(); ++j)
     precision(j, j) += posterior.priors()[static_cast<std::size_t>(j)].precision();

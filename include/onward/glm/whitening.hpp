@@ -16,9 +16,8 @@ struct Whitening {
 /// Throws Error if the precision is not positive definite.
 Whitening whiten(const Eigen::MatrixXd& precision);
 
-/// For categorical: X^T W X + prior, one matrix for all classes; W holds the mean over classes of p (1 - p)
-/// in each row of the predictors eta (class after class). Classes differ little in it, and it need not be
-/// exact.
-Eigen::MatrixXd shared_precision(const Posterior& posterior, const float* eta, ThreadPool& pool);
+/// For categorical: X^T W X + prior, one matrix for all classes; W is diagonal and holds the mean over
+/// classes of p (1 - p) in each row. Classes differ little in it, and it need not be exact.
+Eigen::MatrixXd shared_precision(const Posterior& posterior, const Floats& weights, ThreadPool& pool);
 
 }  // namespace onward::glm
