@@ -170,7 +170,7 @@ class Rows {
 
   const CnnSettings& s_;
   const CnnData& data_;
-  const CnnProgress& progress_;
+  CnnProgress progress_;
   const std::atomic<bool>& stop_;
   std::string weights_;
   double total_ = 0, done_ = 0;
@@ -293,6 +293,11 @@ std::optional<CnnTable> cnn_table(const CnnSettings& s, const CnnData& data, con
         }
   table.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   return table;
+}
+
+std::optional<CnnStart> cnn_start_row(const CnnSettings& s, const CnnData& data,
+                                      const std::atomic<bool>& stop) {
+  return Rows(s, data, {}, stop).start();
 }
 
 ordered_json to_json(const CnnStart& start) {

@@ -116,6 +116,10 @@ using CnnProgress = std::function<void(double share)>;
 std::optional<CnnTable> cnn_table(const CnnSettings& settings, const CnnData& data,
                                   const CnnProgress& progress, const std::atomic<bool>& stop);
 
+/// The start alone, in a child process; nothing if it was stopped.
+std::optional<CnnStart> cnn_start_row(const CnnSettings& settings, const CnnData& data,
+                                      const std::atomic<bool>& stop);
+
 /// The best of a grid: the least NLL of held-out images.
 const CnnChain& best_of(const std::vector<CnnChain>& grid);
 /// The step sizes that are tried; one without a value for samplers that have none.

@@ -54,15 +54,20 @@ class Judge {
   std::shared_ptr<ThreadPool> pool_;
 };
 
+void check_counts(const PretrainingSettings& s, std::size_t there) {
+  if (s.held_out + std::max(s.sgd.batch, s.images) > there)
+    throw UsageError(
+        fmt::format("{} images to train with and {} held out are more than the {} training images: use fewer",
+                    std::max(s.sgd.batch, s.images), s.held_out, there));
+}
+
 Pretraining train(const PretrainingSettings& s, const EpochListener& listener, const Share& progress) {
   const std::size_t cores =
       s.threads > 0 ? s.threads : std::max<std::size_t>(1, std::thread::hardware_concurrency());
   const auto pool = std::make_shared<ThreadPool>(cores);
   const auto layout = std::make_shared<const net::Layout>(net::paper_cnn(true, s.width));
   auto images = load_cnn_images(s.data).train;
-  if (s.held_out + std::max<std::size_t>(1, s.images) > images.count())
-    throw UsageError(fmt::format("{} images to train and {} held out are more than the {} training images",
-                                 s.images, s.held_out, images.count()));
+  check_counts(s, images.count());
   const std::size_t kept = images.count() - s.held_out;
   const Judge judge(*layout, images_from(images, kept), pool);
   const auto train_images = std::make_shared<const LabelledImages>(
@@ -98,6 +103,13 @@ Pretraining train(const PretrainingSettings& s, const EpochListener& listener, c
 }
 
 }  // namespace
+
+void check_pretraining(const PretrainingSettings& s) {
+  net::validate(s.sgd);
+  if (s.width < 1) throw UsageError("width 0 is too few: it must be 1 or more");
+  if (s.held_out < 1) throw UsageError("held-out 0 is too few: it must be 1 or more");
+  check_counts(s, load_cnn_images(s.data).train.count());
+}
 
 fs::path start_file(const std::string& folder) { return fs::path(folder) / "start.safetensors"; }
 

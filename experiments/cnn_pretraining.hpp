@@ -42,6 +42,9 @@ using Pretraining = std::vector<Epoch>;
 /// After each epoch; a training that goes on tells the last that was done too.
 using EpochListener = std::function<void(const Epoch& epoch)>;
 
+/// Throws UsageError or Error if settings make no sense or images are missing.
+void check_pretraining(const PretrainingSettings& settings);
+
 std::filesystem::path start_file(const std::string& folder);
 
 /// Trains in a child process and leaves start.safetensors, or finds it there if it was made with the same

@@ -82,8 +82,7 @@ struct Rows {
                       option, file));
     count = array.shape[0];
     for (std::size_t i = 1; i < array.shape.size(); ++i) each *= array.shape[i];
-    if (count == 0)
-      throw Error(fmt::format("{} {} has no rows: there is nothing to learn from", option, file));
+    if (count == 0) throw Error(fmt::format("{} {} has no rows: it must have at least one", option, file));
     if (wanted && *wanted < count) count = *wanted;
   }
 
@@ -120,9 +119,12 @@ void check_input(const Rows& rows, const Layout& layout) {
   const bool flat = shape.size() <= 1 || (in.height == 1 && in.width == 1);
   if (shape.size() == 2) shape.insert(shape.begin(), 1);  // images of one channel
   const bool same = flat ? rows.each == in.size() : shape == std::vector{in.channels, in.height, in.width};
+  const bool channels_last = shape == std::vector{in.height, in.width, in.channels};
   if (!same)
-    throw Error(fmt::format("{} {} has rows of {}, but the network takes {}", rows.option, rows.file,
-                            rows.row_shape(), to_string(in)));
+    throw Error(
+        fmt::format("{} {} has rows of {}, but the network takes {}{}", rows.option, rows.file,
+                    rows.row_shape(), to_string(in),
+                    channels_last ? ": channels come first, as array.transpose(0, 3, 1, 2) puts them" : ""));
 }
 
 /// A mean and an sd for each channel of what the network takes: for a vector, each pixel has its channel's.
@@ -174,9 +176,13 @@ Inputs make_inputs(const Rows& rows, const Layout& layout, bool standardise, std
   return Inputs::values(in, std::move(values));
 }
 
-bool is_classes(const NetWords& words, const Rows& y) {
+/// Whole numbers are classes, unless there is but one output to tell them by.
+bool is_classes(const NetWords& words, const Rows& y, const Layout& layout) {
+  const std::size_t outputs = layout.output().size();
+  if (words.likelihood == "softmax" && outputs == 1)
+    throw UsageError("--likelihood softmax needs an output for each class, and the network has one output");
   if (words.likelihood == "softmax") return true;
-  return words.likelihood.empty() && y.whole_numbers();
+  return words.likelihood.empty() && y.whole_numbers() && outputs > 1;
 }
 
 Answers make_answers(const Rows& y, const Layout& layout, bool classes, bool standardise,
@@ -229,17 +235,22 @@ struct Sets {
   std::optional<Answers> test_answers;
   bool own_rows = true;
   ordered_json units;
+  std::vector<std::string> notes;
 };
 
 Sets from_files(const NetWords& words, const GlmWords& shared, const Layout& layout) {
   const Rows x("--x", shared.x, words.images), y("--y", shared.y, words.images);
   same_rows(x, y);
   enough("--images", words.images, x.array.shape[0]);
-  const bool classes = is_classes(words, y);
+  const bool classes = is_classes(words, y, layout);
   std::vector<Unit> x_units, y_units;
   net::Data train{make_inputs(x, layout, words.standardise, x_units),
                   make_answers(y, layout, classes, words.standardise, y_units)};
-  Sets sets{train, train.inputs, train.answers, true, {}};
+  Sets sets{train, train.inputs, train.answers, true, {}, {}};
+  if (!classes && y.whole_numbers() && words.likelihood.empty())
+    sets.notes.emplace_back(
+        "y holds whole numbers and the network has one output: they are taken for numbers with Gaussian "
+        "noise; for classes give the network an output for each");
   if (words.standardise) {
     sets.units["x"] = units_json(x_units);
     if (!classes) sets.units["y"] = units_json(y_units);
@@ -312,7 +323,7 @@ Sets from_name(const NetWords& words, const Layout& layout) {
   const std::size_t test_images = words.test_images.value_or(std::min(usual_test, both.test.count()));
   auto train = image_rows(std::move(both.train), images, words.data, layout, found->second.units);
   auto test = image_rows(std::move(both.test), test_images, words.data, layout, found->second.units);
-  return {std::move(train), std::move(test.inputs), std::move(test.answers), false, {}};
+  return {std::move(train), std::move(test.inputs), std::move(test.answers), false, {}, {}};
 }
 
 net::GradientForm parse_gradient(const std::string& word) {
@@ -323,32 +334,26 @@ net::GradientForm parse_gradient(const std::string& word) {
                                suggestion(word, std::vector<std::string>{"whole", "pieces", "checkpoint"})));
 }
 
-/// 300M, 2G and so on, in bytes.
-double parse_memory(const std::string& option, const std::string& word) {
-  double factor = 1;
-  std::string digits = word;
-  if (!digits.empty()) {
-    const char last = digits.back();
-    factor = last == 'k' ? 1e3 : last == 'M' ? 1e6 : last == 'G' ? 1e9 : 1;
-    if (factor > 1) digits.pop_back();
-  }
-  double bytes = 0;
-  try {
-    bytes = factor * parse_number(option, digits);
-  } catch (const UsageError&) {
-    bytes = -1;
-  }
-  if (!(bytes >= 0) || bytes > 1e15)
-    throw UsageError(
-        fmt::format("{} {} is not usable: it is a number of bytes, such as 300M or 2G", option, word));
-  return bytes;
-}
-
 std::string megabytes(double bytes) { return fmt::format("{:.3g} MB", bytes / 1e6); }
 
-/// Kernels hold about a dozen vectors of all that is sampled.
-double vector_bytes(const net::Posterior& posterior) {
-  return 12.0 * 8 * static_cast<double>(posterior.dimension());
+/// About what a run takes besides its data: the vectors of each chain's state and kernel and what it
+/// evaluates with, and for all of them where they start and what they last were.
+double run_bytes(const NetWords& words, const net::Posterior& posterior, double evaluation) {
+  const double vector = sizeof(double) * static_cast<double>(posterior.dimension());
+  return 3 * vector + static_cast<double>(words.chains) * (9 * vector + evaluation);
+}
+
+double machine_memory() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
+
+/// Throws unless the vectors of one chain can be there at all, before anything of that size is made.
+void check_parameters(const Layout& layout) {
+  const double bytes = 12.0 * sizeof(double) * static_cast<double>(layout.parameter_count());
+  if (bytes > machine_memory())
+    throw Error(fmt::format(
+        "the network has {} parameters: to sample them would take {:.3g} GB of this machine's {:.3g} GB",
+        layout.parameter_count(), bytes / 1e9, machine_memory() / 1e9));
 }
 
 /// With pieces small enough for --max-memory, if those are left to us, and with what it leaves for
@@ -361,24 +366,36 @@ net::Posterior make_posterior(const NetWords& words, std::shared_ptr<const net::
       words.keep.empty() ? words.keep_otherwise : parse_memory("--keep-activations", words.keep);
   options.kept_activations_bytes = static_cast<std::size_t>(keep);
   net::Posterior posterior = make();
-  if (words.memory.empty()) return posterior;
-  const double limit = parse_memory("--max-memory", words.memory), asked = words.keep.empty() ? 0 : keep;
+  const double asked = words.keep.empty() ? 0 : keep;
   const auto needed = [&] {
-    return vector_bytes(posterior) + static_cast<double>(posterior.jet_bytes(Order::curvature)) + asked;
+    return run_bytes(words, posterior, static_cast<double>(posterior.jet_bytes(Order::curvature)) + asked);
   };
+  const auto what = [&] {
+    const std::size_t piece = posterior.options().piece;
+    return fmt::format("{} parameters, {} {} and pieces of {} {}", posterior.dimension(), words.chains,
+                       words.chains == 1 ? "chain" : "chains", piece, piece == 1 ? "row" : "rows");
+  };
+  if (words.memory.empty()) {
+    if (needed() > machine_memory())
+      throw Error(
+          fmt::format("{} would take {:.3g} GB of this machine's {:.3g} GB: give fewer --chains, a "
+                      "smaller --piece, or a --max-memory to choose it by",
+                      what(), needed() / 1e9, machine_memory() / 1e9));
+    return posterior;
+  }
+  const double limit = parse_memory("--max-memory", words.memory);
   while (needed() > limit && words.piece == 0 && posterior.options().piece > 1) {
     options.piece = posterior.options().piece / 2;
     posterior = make();
   }
-  const std::size_t piece = posterior.options().piece;
+  const auto chains = static_cast<double>(words.chains);
   if (needed() > limit)
     throw Error(fmt::format(
-        "--max-memory {} is too little: {} parameters and a piece of {} {} take {}{}{}", words.memory,
-        posterior.dimension(), piece, piece == 1 ? "row" : "rows", megabytes(needed()),
-        asked > 0 ? fmt::format(", {} of it for --keep-activations", megabytes(asked)) : "",
+        "--max-memory {} is too little: {} take {}{}{}", words.memory, what(), megabytes(needed()),
+        asked > 0 ? fmt::format(", {} of it for --keep-activations", megabytes(chains * asked)) : "",
         words.piece > 1 ? "; without --piece smaller ones are taken" : ""));
-  if (keep > limit - needed() + asked) {
-    options.kept_activations_bytes = static_cast<std::size_t>(limit - needed());
+  if (asked == 0 && keep > (limit - needed()) / chains) {
+    options.kept_activations_bytes = static_cast<std::size_t>((limit - needed()) / chains);
     posterior = make();
   }
   return posterior;
@@ -386,6 +403,12 @@ net::Posterior make_posterior(const NetWords& words, std::shared_ptr<const net::
 
 /// Where the weights come from, if from a file that also has running statistics.
 bool is_weight_file(const std::string& word, const Layout& layout) {
+  for (const char* of_pytorch : {".pt", ".pth"})
+    if (word.ends_with(of_pytorch))
+      throw UsageError(
+          fmt::format("{} is a file of PyTorch's own, which is not read: write the weights by "
+                      "safetensors.torch.save_file(model.state_dict(), \"weights.safetensors\")",
+                      word));
   return word.ends_with(".safetensors") || (word.ends_with(".npy") && layout.statistic_count() > 0);
 }
 
@@ -470,6 +493,7 @@ NetModel make_net(const NetWords& words, const GlmWords& shared, const std::stri
     throw UsageError(
         fmt::format("--likelihood '{}' is not known: it is gaussian or softmax", words.likelihood));
   const Layout layout = net::read_layout(words.net);
+  check_parameters(layout);
   std::optional<net::StoredWeights> weights;
   if (is_weight_file(word, layout)) weights = net::read_weights(word, layout);
   auto network = std::make_shared<const net::Network>(weights ? net::Network(layout, weights->statistics)
@@ -482,13 +506,9 @@ NetModel make_net(const NetWords& words, const GlmWords& shared, const std::stri
   options.gradient = parse_gradient(words.gradient);
   net::Posterior posterior = make_posterior(words, std::move(network), sets.train, options, std::move(pool));
   Start begin = make_start(start, word, layout, weights, posterior.dimension());
-  NetModel model{std::move(posterior),
-                 std::move(begin),
-                 std::move(sets.test),
-                 std::move(sets.test_answers),
-                 sets.own_rows,
-                 std::move(sets.units),
-                 {}};
+  NetModel model{std::move(posterior),         std::move(begin), std::move(sets.test),
+                 std::move(sets.test_answers), sets.own_rows,    std::move(sets.units),
+                 std::move(sets.notes)};
   if (layout.statistic_count() > 0 && !weights)
     model.notes.push_back(
         fmt::format("batch norms have no running statistics: they count on mean 0 and variance 1; {} "
@@ -500,11 +520,11 @@ NetModel make_net(const NetWords& words, const GlmWords& shared, const std::stri
 
 void check_gradient_memory(const NetWords& words, const NetModel& model) {
   const auto& posterior = model.posterior;
-  const double machine =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  const double limit = words.memory.empty() ? machine : parse_memory("--max-memory", words.memory);
+  const double limit = words.memory.empty() ? machine_memory() : parse_memory("--max-memory", words.memory);
   const auto bytes = [&](net::GradientForm form) {
-    return vector_bytes(posterior) + static_cast<double>(posterior.gradient_bytes(form));
+    return run_bytes(
+        words, posterior,
+        static_cast<double>(posterior.jet_bytes(Order::curvature) + posterior.gradient_bytes(form)));
   };
   if (bytes(posterior.options().gradient) <= limit) return;
   throw Error(fmt::format(

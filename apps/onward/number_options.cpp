@@ -36,4 +36,24 @@ double parse_number(const std::string& option, const std::string& word) {
                                word.empty() ? "''" : word));
 }
 
+double parse_memory(const std::string& option, const std::string& word) {
+  double factor = 1;
+  std::string digits = word;
+  if (!digits.empty()) {
+    const char last = digits.back();
+    factor = last == 'k' ? 1e3 : last == 'M' ? 1e6 : last == 'G' ? 1e9 : 1;
+    if (factor > 1) digits.pop_back();
+  }
+  double bytes = 0;
+  try {
+    bytes = factor * parse_number(option, digits);
+  } catch (const UsageError&) {
+    bytes = -1;
+  }
+  if (!(bytes >= 0) || bytes > 1e15)
+    throw UsageError(
+        fmt::format("{} {} is not usable: it is a number of bytes, such as 300M or 2G", option, word));
+  return bytes;
+}
+
 }  // namespace onward::app

@@ -17,6 +17,9 @@ std::uint64_t parse_count(const std::string& option, const std::string& word, st
 /// The number that `word` is, nan and inf among them: whether they are allowed is for the library to say.
 double parse_number(const std::string& option, const std::string& word);
 
+/// The number of bytes that `word` is: 300M, 2G and so on. Throws UsageError if it is none.
+double parse_memory(const std::string& option, const std::string& word);
+
 template <class T>
 void show_default(CLI::Option& option, const T& value) {
   option.default_str(fmt::format("{}", value));

@@ -20,6 +20,7 @@
 #include "onward/error.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/util/suggest.hpp"
+#include "paper_cnn.hpp"
 #include "progress_bar.hpp"
 
 namespace onward::app {
@@ -34,9 +35,11 @@ struct Settings {
   FunnelSettings funnel;
   LogregSettings logreg;
   BnnSettings bnn;
+  CnnRequest cnn;
+  std::vector<std::string> cnn_options;  // that no other experiment has
   // What several experiments have, each with a default of its own.
   std::vector<std::string> samplers;
-  std::optional<std::size_t> steps, chains, burn, thin;
+  std::optional<std::size_t> steps, chains, burn, thin, images, seeds;
   std::map<std::string, double> step_sizes;
   bool tune = false;
   std::string data;
@@ -68,7 +71,7 @@ void prepare_folder(Settings& s) {
     RunFolder::create(folder, s.force);
   }
   s.funnel.checkpoint = (folder / "checkpoint").string();
-  s.logreg.folder = s.bnn.folder = folder.string();
+  s.logreg.folder = s.bnn.folder = s.cnn.table.folder = folder.string();
 }
 
 void stop_when_told() {
@@ -193,13 +196,13 @@ void take_step_size(std::map<std::string, double>& step_sizes, const std::string
   step_sizes[word.substr(0, equals)] = parse_number("--step-size", word.substr(equals + 1));
 }
 
-const std::vector<std::string> experiment_names{"funnel", "logreg", "bnn"};
+const std::vector<std::string> experiment_names{"funnel", "logreg", "bnn", "cnn"};
 
 int run_experiment(Settings& s, const CLI::App& command) {
   const auto only_for = [&](const std::vector<std::string>& experiments,
-                            std::initializer_list<const char*> options) {
+                            const std::vector<std::string>& options) {
     if (std::find(experiments.begin(), experiments.end(), s.experiment) != experiments.end()) return;
-    for (const char* option : options)
+    for (const auto& option : options)
       if (command.count(option) > 0)
         throw UsageError(fmt::format("{} belongs to `onward paper {}`, not to {}", option,
                                      fmt::join(experiments, "` and `onward paper "), s.experiment));
@@ -207,30 +210,47 @@ int run_experiment(Settings& s, const CLI::App& command) {
   if (std::find(experiment_names.begin(), experiment_names.end(), s.experiment) == experiment_names.end())
     throw UsageError(fmt::format("there is no experiment '{}'.{} Experiments: {}", s.experiment,
                                  suggestion(s.experiment, experiment_names), joined(experiment_names)));
-  only_for({"funnel"}, {"--dims", "--step-sizes", "--min-step-size", "--max-step-size", "--seeds", "--kl",
-                        "--equal", "--lanes"});
+  only_for({"funnel"},
+           {"--dims", "--step-sizes", "--min-step-size", "--max-step-size", "--kl", "--equal", "--lanes"});
+  only_for({"funnel", "cnn"}, {"--seeds"});
+  only_for({"funnel", "logreg", "bnn"}, {"--steps"});
   only_for({"funnel", "bnn"}, {"--chains"});
-  only_for({"logreg"}, {"--images", "--sweeps"});
-  only_for({"logreg", "bnn"}, {"--burn", "--thin", "--step-size", "--tune", "--data"});
+  only_for({"logreg"}, {"--sweeps"});
+  only_for({"logreg", "cnn"}, {"--images"});
+  only_for({"logreg", "bnn"}, {"--burn", "--thin", "--tune"});
+  only_for({"logreg", "bnn", "cnn"}, {"--step-size", "--data"});
   only_for({"bnn"}, {"--temperature", "--hidden"});
+  only_for({"cnn"}, s.cnn_options);
   const auto unless_given = [&](const char* option, std::size_t& value, std::size_t quick) {
     if (s.quick && command.count(option) == 0) value = quick;
   };
-  s.funnel.seed = s.logreg.seed = s.bnn.seed = s.seed;
-  s.funnel.threads = s.logreg.threads = s.bnn.threads = s.threads;
+  auto& cnn = s.cnn.table;
+  s.funnel.seed = s.logreg.seed = s.bnn.seed = cnn.seed = s.seed;
+  s.funnel.threads = s.logreg.threads = s.bnn.threads = cnn.threads = s.threads;
   if (s.steps) s.funnel.steps = s.logreg.steps = s.bnn.steps = *s.steps;
   if (s.chains) s.funnel.chains = s.bnn.chains = *s.chains;
   if (s.burn) s.logreg.burn = s.bnn.burn = *s.burn;
   if (s.thin) s.logreg.thin = s.bnn.thin = *s.thin;
-  if (!s.samplers.empty()) s.funnel.samplers = s.logreg.samplers = s.bnn.samplers = s.samplers;
-  s.logreg.step_sizes = s.bnn.step_sizes = s.step_sizes;
+  if (s.images) s.logreg.images = cnn.images = *s.images;
+  if (s.seeds) s.funnel.seeds = cnn.seeds = *s.seeds;
+  if (!s.samplers.empty()) s.funnel.samplers = s.logreg.samplers = s.bnn.samplers = cnn.samplers = s.samplers;
+  s.logreg.step_sizes = s.bnn.step_sizes = cnn.step_sizes = s.step_sizes;
   s.logreg.tune = s.bnn.tune = s.tune;
-  s.logreg.data = s.bnn.data = s.data;
+  s.logreg.data = s.bnn.data = cnn.data = s.data;
   if (s.experiment == "funnel") {
     unless_given("--step-sizes", s.funnel.step_sizes, 12);
     unless_given("--seeds", s.funnel.seeds, 4);
     unless_given("--steps", s.funnel.steps, 2000);
     return paper_funnel(s);
+  }
+  if (s.experiment == "cnn") {
+    if (s.quick) make_quick(s.cnn, command);
+    return paper_cnn(s.cnn, {s.out, s.quick, s.json, s.quiet, stop_asked,
+                             [&] {
+                               prepare_folder(s);
+                               stop_when_told();
+                             },
+                             [&] { return interrupted_run(s); }});
   }
   if (s.experiment == "bnn") {
     unless_given("--steps", s.bnn.steps, 1000);
@@ -260,9 +280,10 @@ void add_paper(CLI::App& app, Action& action) {
   auto& f = s->funnel;
   auto* command = app.add_subcommand("paper", "the paper's experiments beside its published figures");
   command
-      ->add_option("EXPERIMENT", s->experiment,
-                   "funnel: Table 1, every sampler over a grid of step sizes; logreg: Table 2, MNIST; bnn: "
-                   "Table 3, regression by a network")
+      ->add_option(
+          "EXPERIMENT", s->experiment,
+          "funnel: Table 1, every sampler over a grid of step sizes; logreg: Table 2, MNIST; bnn: "
+          "Table 3, regression by a network; cnn: Tables 4 to 7, a convolutional network on CIFAR-10")
       ->required();
   command
       ->add_option_function<std::vector<std::string>>(
@@ -278,7 +299,7 @@ void add_paper(CLI::App& app, Action& action) {
   add_count(*command, "--step-sizes", f.step_sizes, 1, "points of the grid, evenly spaced in log");
   add_number(*command, "--min-step-size", f.min_step_size, "of the grid [0.1, or 0.01 from 100 x's on]");
   add_number(*command, "--max-step-size", f.max_step_size, "of the grid");
-  add_count(*command, "--seeds", f.seeds, 1, "independent repetitions, which give the ±");
+  add_count(*command, "--seeds", s->seeds, 1, "independent repetitions, which give the ± [funnel 10, cnn 3]");
   add_count(*command, "--chains", s->chains, 1, "funnel: in each of them [5]; bnn: of each sampler [1]");
   add_count(*command, "--steps", s->steps, 2, "of each chain [funnel 10000, logreg 100000, bnn 50000]");
   command
@@ -301,25 +322,27 @@ void add_paper(CLI::App& app, Action& action) {
   add_count(*command, "--lanes", f.lanes, 0,
             "chains that share a register, 0: all that fit; the table does not depend on it");
   auto& l = s->logreg;
-  add_count(*command, "--images", l.images, 10, "logreg: training images, the first so many");
+  add_count(*command, "--images", s->images, 1, "training images, the first so many [logreg 60000, cnn 500]");
   add_count(*command, "--burn", s->burn, 0, "steps that are not kept [logreg half of them, bnn a fifth]");
   add_count(*command, "--thin", s->thin, 1, "logreg, bnn: steps from one kept draw to the next [100]");
   add_count(*command, "--sweeps", l.sweeps, 8,
-            "logreg: of newton-line-axis, 7850 steps each, a tenth burned");
+            "logreg: of newton-line-axis, 7850 steps each, a quarter burned");
   command
       ->add_option_function<std::vector<std::string>>(
           "--step-size",
           [&step_sizes = s->step_sizes](const std::vector<std::string>& words) {
             for (const auto& word : words) take_step_size(step_sizes, word);
           },
-          "logreg, bnn: SAMPLER=X,... in place of the stored ones")
+          "logreg, bnn: SAMPLER=X,... in place of the stored ones; cnn: in place of a grid")
       ->delimiter(',');
   command->add_flag("--tune", s->tune,
                     "logreg, bnn: look for step sizes first, by short runs from the start");
   command->add_option(
       "--data", s->data,
       "logreg: folder with other images, in files of MNIST's names [MNIST, by `onward data get mnist`]; bnn: "
-      "FILE.npy with rows of x and y [a set of that kind is made]");
+      "FILE.npy with rows of x and y [a set of that kind is made]; cnn: folder with files of CIFAR-10's "
+      "names "
+      "[CIFAR-10, by `onward data get cifar10`]");
   command
       ->add_option_function<std::vector<std::string>>(
           "--temperature",
@@ -340,10 +363,12 @@ void add_paper(CLI::App& app, Action& action) {
           "bnn: widths of the hidden layers; for others than the paper's step sizes are looked for")
       ->delimiter(',')
       ->default_str("100,100,100,100,100");
+  s->cnn_options = add_cnn_options(*command, s->cnn);
   command->add_flag(
       "--quick", s->quick,
       "funnel: 12 step sizes, 4 seeds, 2000 steps, under 30 s; logreg: 6000 images, 1000 steps, 24 "
-      "sweeps, under 60 s; bnn: 1000 steps, under 60 s");
+      "sweeps, under 60 s; bnn: 1000 steps, under 60 s; cnn: another network, of width 8, pretraining "
+      "included, under 60 s");
   command->add_option("--out", s->out, "folder for table.txt, .md, .csv, .json and figures");
   command->add_flag("--force", s->force, "write into an existing folder, replacing the run that is there");
   command->add_flag("--resume", s->resume, "go on with a run into --out that was cut short");
