@@ -47,10 +47,10 @@ struct Kernel {
 const Kernel kernels[] = {
     {"rwm", "rwm", "sphere", BiasCorrection::none, 8e-4, 1e-4, 3e-3},
     {"mala", "mala", "sphere", BiasCorrection::none, 1.5e-3, 3e-4, 6e-3},
-    {"fmala", "fmala", "sphere", BiasCorrection::coupled, 9e-6, 1e-6, 4e-5},
+    {"fmala", "fmala", "sphere", BiasCorrection::coupled, 1.233e-5, 1e-6, 4e-5},
     {"line-fmala", "line-fmala", "sphere", BiasCorrection::coupled, 2.4e-4, 5e-5, 3e-3},
     {"pc-fmala", "pc-fmala", "sphere", BiasCorrection::coupled, 2e-3, 2e-4, 0.2},
-    {"pc-line-fmala", "pc-line-fmala", "sphere", BiasCorrection::none, 1.5, 0.2, 2},
+    {"pc-line-fmala", "pc-line-fmala", "sphere", BiasCorrection::none, 1.216, 0.2, 2},
     {"newton-line", "newton-line", "sphere"},
     {"newton-line-block", "newton-line", "blocks"},
     {"newton-line-axis", "newton-line", "axes"},
