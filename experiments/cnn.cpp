@@ -103,6 +103,7 @@ class Rows {
     settings["sampler"] = sampler;
     settings["step_size"] = step_size ? ordered_json(*step_size) : ordered_json(nullptr);
     settings["seed"] = seed;
+    settings["chains"] = s_.chains;
     settings["draws"] = s_.draws;
     settings["predicted"] = s_.predicted;
     const std::string name =
@@ -134,8 +135,9 @@ class Rows {
  private:
   double chain_price(const std::string& sampler) const {
     const std::size_t tests = s_.held_out + test_rows(s_, data_).count();
-    return find_cnn_sampler(sampler).price * static_cast<double>(s_.draws * s_.images) +
-           static_cast<double>(s_.predicted * tests);
+    return static_cast<double>(s_.chains) *
+           (find_cnn_sampler(sampler).price * static_cast<double>(s_.draws * s_.images) +
+            static_cast<double>(s_.predicted * tests));
   }
   double timing_price(const std::string& sampler, std::size_t images) const {
     return find_cnn_sampler(sampler).price * static_cast<double>((timed_steps(s_, images) + 1) * images);
@@ -193,6 +195,7 @@ void validate(const CnnSettings& s) {
   positive("prior sd", s.prior_sd);
   at_least("images", s.images, 1);
   at_least("held-out", s.held_out, 1);
+  at_least("chains", s.chains, 1);
   at_least("draws", s.draws, 1);
   at_least("predicted", s.predicted, 1);
   at_least("grid", s.grid, 1);
@@ -242,8 +245,9 @@ std::vector<std::optional<double>> cnn_grid(const CnnSettings& s, const std::str
   if (!sampler.has_step_size()) return {std::nullopt};
   if (const auto given = s.step_sizes.find(name); given != s.step_sizes.end()) return {given->second};
   std::vector<std::optional<double>> steps;
-  for (std::size_t i = 0; i < s.grid; ++i) {
-    const double share = s.grid > 1 ? static_cast<double>(i) / static_cast<double>(s.grid - 1) : 0.5;
+  const std::size_t count = sampler.shortest < sampler.longest ? s.grid : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double share = count > 1 ? static_cast<double>(i) / static_cast<double>(count - 1) : 0.5;
     steps.emplace_back(sampler.shortest * std::pow(sampler.longest / sampler.shortest, share));
   }
   return steps;

@@ -25,7 +25,9 @@
 
 namespace onward::experiments {
 
-/// Sizes that an hour or two allow; the paper's are 10,000 images, 1,000 draws, 5 seeds.
+/// Sizes that an hour or two allow; the paper's are 10,000 images, one chain of 1,000 draws, 5 seeds. Chains
+/// that have only begun are random walks away from the start: the draws of one have most of their way in
+/// common, so a few short ones say more than one that is as long as all of them.
 struct CnnSettings {
   std::vector<std::string> samplers{"fmala", "line-fmala", "pc-fmala", "pc-line-fmala", "mala"};
   bool quality = true, timing = true;  ///< which of the two parts
@@ -37,8 +39,9 @@ struct CnnSettings {
   std::size_t images = 500;     ///< to sample with, the first so many
   std::size_t held_out = 2000;  ///< to choose step sizes by: the last so many of the training images
   std::size_t test_images = 0;  ///< 0: all
-  std::size_t draws = 100;      ///< of each chain: every step gives one
-  std::size_t predicted = 10;   ///< draws of each chain that predictions are made with, evenly spaced
+  std::size_t chains = 10;      ///< from the start, each with random numbers of its own
+  std::size_t draws = 12;       ///< of each chain: every step gives one
+  std::size_t predicted = 1;    ///< draws of each chain that predictions are made with, evenly spaced
   std::size_t grid = 5;         ///< step sizes, evenly spaced in log
   std::size_t seeds = 3;        ///< at the best of them
   std::map<std::string, double> step_sizes = {};  ///< in place of a grid
@@ -65,14 +68,14 @@ struct CnnScores {
   double accuracy = 0, ece = 0, nll = 0;
 };
 
-/// One chain from the start.
+/// Chains from the start with one step size and one seed, taken together.
 struct CnnChain {
   std::optional<double> step_size;
   std::uint64_t seed = 1;
   CnnScores test, held_out;
   double acceptance = 0;
-  double log_density = 0;  ///< mean over the second half of the chain
-  double rms_move = 0;     ///< root mean square of how far parameters are from the start at the end
+  double log_density = 0;  ///< mean over the second halves of the chains
+  double rms_move = 0;     ///< root mean square of how far parameters are from the start at a chain's end
   double seconds_per_step = 0;
 };
 

@@ -28,7 +28,8 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// One chain, a step at a time. Every draw is a vector of millions, so nothing is kept of it here.
+/// Chains from one place, a step at a time. Every draw is a vector of millions, so nothing is kept of it
+/// here.
 class Chain {
  public:
   Chain(net::Posterior posterior, const KernelSettings& settings, std::vector<double> start,
@@ -48,6 +49,13 @@ class Chain {
       throw Error(
           fmt::format("the log density is {} at the start: give other weights by --start", state_.value));
   }
+  /// Chain number `chain`, from the start.
+  void begin_again(std::uint32_t chain) {
+    if (number_ > 0) state_ = start_;
+    if (number_ == 0) start_ = state_;
+    stream_ = Stream(stream_.seed(), chain);
+    number_ = 0;
+  }
   StepInfo step() {
     return onward::step(kernel_, state_, target_, Metric(), {stream_, ++number_}, workspace_);
   }
@@ -58,7 +66,7 @@ class Chain {
   Kernel kernel_;
   Stream stream_;
   Workspace workspace_;
-  State state_;
+  State state_, start_;
   std::uint64_t number_ = 0;
 };
 
@@ -143,6 +151,12 @@ double mean(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
+double mean_square_distance(VectorView a, VectorView b) {
+  double squares = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i]) * (a[i] - b[i]);
+  return squares / static_cast<double>(a.size());
+}
+
 }  // namespace
 
 net::Data test_rows(const CnnSettings& s, const CnnData& data) {
@@ -173,32 +187,31 @@ CnnChain cnn_chain(const CnnSettings& s, const CnnData& data, const std::string&
   CnnChain result;
   result.step_size = step_size;
   result.seed = seed;
-  std::vector<double> acceptances, log_densities;
+  std::vector<double> acceptances, log_densities, squares;
   double seconds = 0;
-  const std::size_t predicted = std::min(s.predicted, s.draws);
-  for (std::size_t i = 1, predictions = 0; i <= s.draws; ++i) {
-    const auto begin = Clock::now();
-    acceptances.push_back(chain.step().acceptance);
-    seconds += seconds_since(begin);
-    if (2 * i > s.draws) log_densities.push_back(chain.state().value);
-    if (i * predicted >= (predictions + 1) * s.draws) {
-      ++predictions;
-      test.add(problem.posterior, chain.state().position);
-      held_out.add(problem.posterior, chain.state().position);
+  const std::size_t predicted = std::min(s.predicted, s.draws), steps = s.chains * s.draws;
+  for (std::size_t c = 0; c < s.chains; ++c) {
+    chain.begin_again(static_cast<std::uint32_t>(c));
+    for (std::size_t i = 1, predictions = 0; i <= s.draws; ++i) {
+      const auto begin = Clock::now();
+      acceptances.push_back(chain.step().acceptance);
+      seconds += seconds_since(begin);
+      if (2 * i > s.draws) log_densities.push_back(chain.state().value);
+      if (i * predicted >= (predictions + 1) * s.draws) {
+        ++predictions;
+        test.add(problem.posterior, chain.state().position);
+        held_out.add(problem.posterior, chain.state().position);
+      }
+      if (progress) progress(static_cast<double>(c * s.draws + i) / static_cast<double>(steps));
     }
-    if (progress) progress(static_cast<double>(i) / static_cast<double>(s.draws));
+    squares.push_back(mean_square_distance(problem.start, chain.state().position));
   }
   result.test = test.scores();
   result.held_out = held_out.scores();
   result.acceptance = mean(acceptances);
   result.log_density = mean(log_densities);
-  double squares = 0;
-  for (std::size_t i = 0; i < problem.start.size(); ++i) {
-    const double move = chain.state().position[i] - problem.start[i];
-    squares += move * move;
-  }
-  result.rms_move = std::sqrt(squares / static_cast<double>(problem.start.size()));
-  result.seconds_per_step = seconds / static_cast<double>(s.draws);
+  result.rms_move = std::sqrt(mean(squares));
+  result.seconds_per_step = seconds / static_cast<double>(steps);
   return result;
 }
 

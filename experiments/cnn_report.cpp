@@ -50,8 +50,7 @@ Words quality_words(const CnnTable& table) {
   const CnnStart& start = *table.start;
   words.lines.push_back({"SGD start", both(start.test.accuracy, published_cnn_start_accuracy, 4),
                          both(start.test.ece, published_cnn_start_ece, 4),
-                         fmt::format("{:.4f}", start.test.nll), "-", "-", "-", "-",
-                         fmt::format("{:.1f}", start.log_density), "0", "-"});
+                         fmt::format("{:.4f}", start.test.nll), "-", "-", "-", "-", "0", "0", "-"});
   for (const auto& row : table.quality) {
     const auto paper = published_cnn_quality(row.sampler);
     const auto published = [&](double PublishedCnnQuality::*mean, double PublishedCnnQuality::*sd) {
@@ -71,7 +70,7 @@ Words quality_words(const CnnTable& table) {
          fmt::format("{:+.4f}", start.test.ece - ece.mean),
          step_size ? fmt::format("{:.3g}", *step_size) : "-",
          fmt::format("{:.2f}", mean([](const CnnChain& c) { return c.acceptance; })),
-         fmt::format("{:.1f}", mean([](const CnnChain& c) { return c.log_density; })),
+         fmt::format("{:+.1f}", mean([](const CnnChain& c) { return c.log_density; }) - start.log_density),
          fmt::format("{:.2g}", mean([](const CnnChain& c) { return c.rms_move; })),
          fmt::format("{:.3g}", mean([](const CnnChain& c) { return c.seconds_per_step; }))});
   }
@@ -89,7 +88,8 @@ Words grid_words(const CnnTable& table) {
            fmt::format("{:.3g}{}", *chain.step_size, chain.step_size == row.chains[0].step_size ? " *" : ""),
            fmt::format("{:.4f}", chain.held_out.nll), fmt::format("{:.4f}", chain.test.accuracy),
            fmt::format("{:.4f}", chain.test.ece), fmt::format("{:.4f}", chain.test.nll),
-           fmt::format("{:.2f}", chain.acceptance), fmt::format("{:.1f}", chain.log_density)});
+           fmt::format("{:.2f}", chain.acceptance),
+           fmt::format("{:+.1f}", chain.log_density - table.start->log_density)});
     }
   return words;
 }
@@ -149,11 +149,12 @@ std::string network(const CnnSettings& s, std::size_t dimension) {
 
 std::string quality_title(const CnnTable& table) {
   const auto& s = table.settings;
+  const std::size_t predicted = std::min(s.predicted, s.draws);
   return fmt::format(
-      "Tables 4 and 5: CIFAR-10, {}; first {} training images, {} draws (published: 10000 and 1000), {} of "
-      "them predict; {} seed{}",
-      network(s, table.start->dimension), s.images, s.draws, std::min(s.predicted, s.draws), s.seeds,
-      s.seeds == 1 ? "" : "s");
+      "Tables 4 and 5: CIFAR-10, {}; first {} training images, {} x {} draws (published: 10000 images, 1 x "
+      "1000), {} of each chain predict{}; {} seed{}",
+      network(s, table.start->dimension), s.images, s.chains, s.draws, predicted, predicted == 1 ? "s" : "",
+      s.seeds, s.seeds == 1 ? "" : "s");
 }
 
 std::string timing_title(const CnnTable& table) {
@@ -168,7 +169,8 @@ std::string quality_notes(const CnnTable& table) {
       "draws; +- sd over seeds. Gains over the start: above 0 is better.\n"
       "Step sizes: that of the grid with the least NLL of the last {} training images, which neither "
       "training "
-      "nor sampling saw. Log density: of the posterior, second half of the chain.\n",
+      "nor sampling saw. Log density: of the posterior, over the start's,\n"
+      "second halves of the chains. rms move: of parameters, from the start to a chain's end.\n",
       table.settings.held_out);
 }
 
@@ -288,6 +290,7 @@ ordered_json cnn_json(const CnnTable& table) {
                       {"images", s.images},
                       {"held_out", s.held_out},
                       {"test_images", s.test_images},
+                      {"chains", s.chains},
                       {"draws", s.draws},
                       {"predicted", s.predicted},
                       {"grid", s.grid},

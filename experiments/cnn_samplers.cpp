@@ -9,13 +9,15 @@ namespace onward::experiments {
 namespace {
 
 // As with the regression network, the paper corrects for the bias of a unit direction where it can. With that
-// correction a step of fmala is as long as one of mala at the root of D times the step size.
+// correction a step of fmala is as long as one of mala at the root of D times the step size. pc-fmala is
+// hardly ever accepted, whatever its step size: the scale of its noise depends on the direction, in all
+// dimensions at once.
 const CnnSampler known[] = {
     {"rwm", BiasCorrection::none, 2e-4, 5e-3, Order::value, 1},
     {"mala", BiasCorrection::none, 2e-4, 5e-3, Order::slope, 3},
     {"fmala", BiasCorrection::coupled, 1.3e-7, 3.2e-6, Order::slope, 3},
     {"line-fmala", BiasCorrection::coupled, 2e-4, 5e-3, Order::slope, 6},
-    {"pc-fmala", BiasCorrection::coupled, 1e-4, 1e-2, Order::curvature, 5},
+    {"pc-fmala", BiasCorrection::coupled, 1e-3, 1e-3, Order::curvature, 5},
     {"pc-line-fmala", BiasCorrection::none, 0.1, 2, Order::curvature, 10},
     {"newton-line", BiasCorrection::none, 0, 0, Order::curvature, 10},
 };

@@ -214,7 +214,7 @@ int run_experiment(Settings& s, const CLI::App& command) {
            {"--dims", "--step-sizes", "--min-step-size", "--max-step-size", "--kl", "--equal", "--lanes"});
   only_for({"funnel", "cnn"}, {"--seeds"});
   only_for({"funnel", "logreg", "bnn"}, {"--steps"});
-  only_for({"funnel", "bnn"}, {"--chains"});
+  only_for({"funnel", "bnn", "cnn"}, {"--chains"});
   only_for({"logreg"}, {"--sweeps"});
   only_for({"logreg", "cnn"}, {"--images"});
   only_for({"logreg", "bnn"}, {"--burn", "--thin", "--tune"});
@@ -228,7 +228,7 @@ int run_experiment(Settings& s, const CLI::App& command) {
   s.funnel.seed = s.logreg.seed = s.bnn.seed = cnn.seed = s.seed;
   s.funnel.threads = s.logreg.threads = s.bnn.threads = cnn.threads = s.threads;
   if (s.steps) s.funnel.steps = s.logreg.steps = s.bnn.steps = *s.steps;
-  if (s.chains) s.funnel.chains = s.bnn.chains = *s.chains;
+  if (s.chains) s.funnel.chains = s.bnn.chains = cnn.chains = *s.chains;
   if (s.burn) s.logreg.burn = s.bnn.burn = *s.burn;
   if (s.thin) s.logreg.thin = s.bnn.thin = *s.thin;
   if (s.images) s.logreg.images = cnn.images = *s.images;
@@ -300,7 +300,9 @@ void add_paper(CLI::App& app, Action& action) {
   add_number(*command, "--min-step-size", f.min_step_size, "of the grid [0.1, or 0.01 from 100 x's on]");
   add_number(*command, "--max-step-size", f.max_step_size, "of the grid");
   add_count(*command, "--seeds", s->seeds, 1, "independent repetitions, which give the ± [funnel 10, cnn 3]");
-  add_count(*command, "--chains", s->chains, 1, "funnel: in each of them [5]; bnn: of each sampler [1]");
+  add_count(*command, "--chains", s->chains, 1,
+            "funnel: in each of them [5]; bnn: of each sampler [1]; cnn: of each seed, short ones from one "
+            "start [10]");
   add_count(*command, "--steps", s->steps, 2, "of each chain [funnel 10000, logreg 100000, bnn 50000]");
   command
       ->add_option("--kl", s->kl,

@@ -180,8 +180,8 @@ void make_quick(CnnRequest& request, const CLI::App& command) {
   unless_given("--width", t.width, 8);
   unless_given("--images", t.images, 200);
   unless_given("--held-out", t.held_out, 1000);
-  unless_given("--draws", t.draws, 20);
-  unless_given("--predicted", t.predicted, 4);
+  unless_given("--chains", t.chains, 3);
+  unless_given("--draws", t.draws, 6);
   unless_given("--grid", t.grid, 3);
   unless_given("--seeds", t.seeds, 2);
   unless_given("--timing-steps", t.timing_steps, 2);
