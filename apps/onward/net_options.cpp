@@ -468,6 +468,8 @@ std::vector<const CLI::Option*> add_net_options(CLI::App& command, NetWords& wor
   if (for_sampling) {
     add("--gradient", words.gradient,
         "mala: activations kept for the whole data, pieces, or checkpoint [pieces]");
+    add("--show", words.show,
+        "predictions or weights, in the table and the CSV files [weights if but one layer has any]");
     add("--keep-activations", words.keep,
         "--directions blocks: memory for activations below the layer that moves, such as 1G [256M]");
   }
@@ -533,6 +535,15 @@ void check_gradient_memory(const NetWords& words, const NetModel& model) {
       posterior.data().count(), words.gradient, megabytes(bytes(posterior.options().gradient)),
       megabytes(limit), words.memory.empty() ? "" : " by --max-memory",
       megabytes(bytes(net::GradientForm::pieces)), megabytes(bytes(net::GradientForm::checkpoint))));
+}
+
+bool shows_predictions(const NetWords& words, const net::Posterior& posterior) {
+  if (!words.show.empty() && words.show != "predictions" && words.show != "weights")
+    throw UsageError(fmt::format("--show '{}' is not known.{} It is predictions or weights", words.show,
+                                 suggestion(words.show, std::vector<std::string>{"predictions", "weights"})));
+  if (!words.show.empty()) return words.show == "predictions";
+  const auto& steps = posterior.network().layout.steps();
+  return std::ranges::count_if(steps, [](const auto& step) { return step.end > step.begin; }) > 1;
 }
 
 void set_large_defaults(RunSettings& s) {

@@ -17,12 +17,13 @@
 namespace onward::app {
 
 struct NetWords {
-  std::string net, data, test_x, test_y, likelihood, gradient = "pieces", memory, keep;
+  std::string net, data, test_x, test_y, likelihood, gradient = "pieces", memory, keep, show;
   std::optional<std::size_t> images, test_images;
   std::size_t piece = 0;
   double prior_sd = 1;
   bool standardise = false;
   double keep_otherwise = 0;  ///< bytes of --keep-activations if it is not given
+  std::size_t chains = 1;     ///< that are there at a time
 };
 
 /// The options, under a heading of their own in the help; --x, --y and --sigma are glm's.
@@ -55,8 +56,12 @@ void check_gradient_memory(const NetWords& words, const NetModel& model);
 /// What is given for kept activations, in bytes, where directions are of one layer.
 constexpr double usual_keep = 256e6;
 
-/// Networks with more parameters than this are looked at by what they predict, and by default sampled in a
-/// fixed number of steps without a metric.
+/// Whether a run is looked at by what the network predicts, rather than by its weights: what --show says, or
+/// else wherever more than one layer has weights, since units can then change places.
+bool shows_predictions(const NetWords& words, const net::Posterior& posterior);
+
+/// Networks with more parameters than this are by default sampled in a fixed number of steps without a
+/// metric.
 constexpr std::size_t large_network = 1000;
 /// Fills in what the user left open, for a large network.
 void set_large_defaults(RunSettings& settings);

@@ -85,7 +85,8 @@ std::optional<RunFolder> make_folder(const Settings& s) {
 }
 
 nlohmann::ordered_json run_json(const Settings& s, const std::optional<NetModel>& net,
-                                const RunSettings& resolved, std::size_t dimension, const char* status) {
+                                const nlohmann::ordered_json& settings, std::size_t dimension,
+                                const char* status) {
   nlohmann::ordered_json model = net         ? net_json(s.net, s.glm, *net)
                                  : is_glm(s) ? glm_json(s.glm)
                                              : nlohmann::ordered_json{{"name", s.model.name}};
@@ -95,7 +96,7 @@ nlohmann::ordered_json run_json(const Settings& s, const std::optional<NetModel>
           {"status", status},
           {"model", model},
           {"dimension", dimension},
-          {"settings", settings_json(resolved)}};
+          {"settings", settings}};
 }
 
 const char* status_word(Ending ending) {
@@ -257,13 +258,14 @@ std::shared_ptr<ThreadPool> pool_of_a_chain(const Settings& s) {
 }
 
 void plan_net(Settings& s, Plan& plan) {
+  s.net.chains = s.run.chains;
   if (s.run.directions.find("blocks") != std::string::npos) s.net.keep_otherwise = usual_keep;
   plan.net.emplace(make_net(s.net, s.glm, "--init", s.init, pool_of_a_chain(s)));
   if (!s.quiet)
     for (const auto& note : plan.net->notes) say("note: {}\n", note);
   const auto& posterior = plan.net->posterior;
-  if (posterior.dimension() > large_network) {
-    set_large_defaults(s.run);
+  if (posterior.dimension() > large_network) set_large_defaults(s.run);
+  if (shows_predictions(s.net, posterior)) {
     // Rows in the table: what fits a screen.
     const std::size_t rows = std::clamp<std::size_t>(50 / posterior.network().layout.output().size(), 1, 20);
     plan.target.emplace(
@@ -300,8 +302,8 @@ Plan make_plan(Settings& s) {
 }
 
 /// Runs the chains.
-Run carry_out(const Settings& s, Plan& plan, const RunSettings& resolved, const Hooks& hooks) {
-  if (!plan.by_axes) return sample(*plan.target, resolved, hooks);
+Run carry_out(const Settings& s, Plan& plan, RunSettings resolved, const Hooks& hooks) {
+  if (!plan.by_axes) return sample(*plan.target, std::move(resolved), hooks);
   auto result = glm::sample_axes(std::move(*plan.by_axes), resolved, hooks, [&](const auto& warnings) {
     if (s.quiet) return;
     for (const auto& warning : warnings) say("note: {}\n", warning);
@@ -324,7 +326,7 @@ int sample_model(Settings& s) {
   check_memory(s.run, s.model.options.dimension.value_or(1));
   Plan plan = make_plan(s);
   const std::size_t dimension = plan.dimension;
-  s.run.start = plan.net ? plan.net->start : parse_start("--init", s.init, s.model, dimension);
+  s.run.start = plan.net ? std::move(plan.net->start) : parse_start("--init", s.init, s.model, dimension);
   const auto& names = plan.names;
   check_memory(s.run, names.size());
   check_folder(s);
@@ -336,9 +338,9 @@ int sample_model(Settings& s) {
     say("interrupted while the sampler or its step size was being chosen, without draws\n");
     return interrupted;
   }
-  const RunSettings resolved = plan.by_axes
-                                   ? glm::resolve_axes(s.run, *plan.by_axes)
-                                   : resolve(choice ? with_choice(s.run, *choice) : s.run, dimension);
+  RunSettings resolved = plan.by_axes ? glm::resolve_axes(s.run, *plan.by_axes)
+                                      : resolve(choice ? with_choice(s.run, *choice) : s.run, dimension);
+  s.run.start = {};  // a network's is large, and the run has its own
   // What is wrong with the directions is told before there is a folder.
   if (plan.target)
     make_directions(resolved.directions, needed_law(make_kernel(kernel_settings(resolved))), dimension,
@@ -349,9 +351,9 @@ int sample_model(Settings& s) {
   if (!s.quiet) s.note_idle_options(resolved.sampler);
 
   const auto folder = make_folder(s);
-  const auto write_status = [&](const char* status) {
+  const auto write_status = [&, settings = settings_json(resolved)](const char* status) {
     if (!folder) return;
-    auto json = run_json(s, plan.net, resolved, dimension, status);
+    auto json = run_json(s, plan.net, settings, dimension, status);
     if (choice) json["choice"] = choice_json(*choice);
     if (tuning) json["tuning"] = tuning_json(*tuning);
     write_file_atomically(folder->run_json(), json.dump(1) + "\n");
@@ -374,7 +376,7 @@ int sample_model(Settings& s) {
     hooks.progress = [&](const Progress& progress) { bar.show(progress); };
     hooks.stop = &stop_asked;
     hooks.seconds_used = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    finished = carry_out(s, plan, resolved, hooks);
+    finished = carry_out(s, plan, std::move(resolved), hooks);
     finished->choice = choice;
   } catch (const Error&) {
     try {
@@ -497,7 +499,7 @@ void add_sample(CLI::App& app, Action& action) {
   command->add_flag("--all-parameters", s->all_parameters, "report every parameter, however many there are");
   command->add_flag("--json", s->json, "one JSON object on stdout instead of the table");
   command->add_flag("--quiet", s->quiet, "no progress, notes or warnings");
-  s->note_idle_options = [command](const std::string& sampler) {
+  s->note_idle_options = [command, s = s.get()](const std::string& sampler) {
     const bool line = find_sampler(sampler).line, forward = sampler != "rwm" && sampler != "mala",
                pc = sampler.starts_with("pc-"), newton = sampler == "newton-line";
     const std::pair<const char*, bool> used[] = {
@@ -507,11 +509,14 @@ void add_sample(CLI::App& app, Action& action) {
         {"--relaxation", newton},
         {"--curvature-floor", pc || newton},
         {"--as-published", sampler == "mala"},
+        {"--gradient", sampler == "mala"},
         {"--target-acceptance", !newton},
         {"--bias-correction", forward && !newton && sampler != "pc-line-fmala"}};
     for (const auto& [option, does_something] : used)
       if (command->count(option) > 0 && !does_something)
         say("note: {} changes nothing for {}\n", option, sampler);
+    if (command->count("--keep-activations") > 0 && s->net.keep_otherwise == 0)
+      say("note: --keep-activations changes nothing without --directions blocks\n");
     if (command->count("--tune-trials") > 0 && command->count("--tune") == 0)
       say("note: --tune-trials changes nothing without --tune\n");
   };

@@ -41,7 +41,7 @@ class Fields {
   std::size_t size(const std::string& key, std::optional<std::size_t> otherwise, std::uint64_t least) {
     const auto* value = find(key);
     if (value == nullptr) {
-      if (!otherwise) fail(fmt::format("has no \"{}\": give a whole number", key));
+      if (!otherwise) fail(fmt::format("has no \"{}\": give a whole number{}", key, instead_of(key)));
       return *otherwise;
     }
     return size_of(key, *value, least);
@@ -78,6 +78,15 @@ class Fields {
   [[noreturn]] void fail(const std::string& what) const { throw Error(where_ + ": " + what); }
 
  private:
+  /// What may have been meant to be `key`.
+  std::string instead_of(const std::string& key) const {
+    for (const auto& [other, value] : object_.items())
+      if (std::ranges::find(asked_, other) == asked_.end() &&
+          !suggestion(other, std::vector<std::string>{key}).empty())
+        return fmt::format(" (it has \"{}\", which is not known)", other);
+    return "";
+  }
+
   const ordered_json& object_;
   std::string where_;
   std::vector<std::string> asked_;

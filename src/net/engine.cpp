@@ -75,11 +75,14 @@ Engine::Engine(std::shared_ptr<const Network> network, Inputs inputs, std::size_
       piece_(piece),
       pool_(std::move(pool)),
       plan_(*network_, piece),
-      theta_floats_(network_->layout.parameter_count()),
-      theta_(plan_.make_weights(false)) {}
+      parameters_(network_->layout.parameter_count()) {}
 
 LineNorms Engine::place(VectorView theta, VectorView v, bool forward_next) {
-  const std::size_t size = theta_floats_.size();
+  const std::size_t size = parameters_;
+  if (theta_floats_.empty()) {
+    theta_ = plan_.make_weights(false);
+    theta_floats_.resize(size);
+  }
   if (!v.empty() && !v_) {
     v_ = plan_.make_weights(true);
     v_floats_.resize(size);
@@ -221,7 +224,7 @@ void Engine::forward(std::size_t order, const UseOutputs& use) {
     throw;
   }
   const std::size_t before =
-      store_ < plan_.units().size() ? plan_.units()[store_].begin : theta_floats_.size();
+      store_ < plan_.units().size() ? plan_.units()[store_].begin : parameters_;
   kept_.theta.assign(theta_floats_.begin(), theta_floats_.begin() + static_cast<std::ptrdiff_t>(before));
 }
 
@@ -236,7 +239,7 @@ void Engine::tape_forward(std::size_t first, std::size_t rows, Tape& tape, Backw
 void Engine::tape_backward(std::size_t first, std::size_t rows, Tape& tape, BackwardMemory& memory,
                            const Loss& loss) {
   const auto& kept = tape.kept();
-  memory.gradient.resize(theta_floats_.size());
+  memory.gradient.resize(parameters_);
   const std::size_t outputs = rows * network_->layout.output().size();
   Floats by_outputs = memory.adjoints.take(outputs);
   loss(first, rows, tape.tensor(kept.back()), by_outputs.data());
@@ -302,7 +305,7 @@ void Engine::gradient(GradientForm form, const Loss& loss, std::span<double> out
 
 std::size_t Engine::forward_bytes(std::size_t order) const {
   const std::size_t rows = inputs_.count();
-  const std::size_t weights = 2 * theta_floats_.size() * sizeof(float) * (order > 0 ? 2 : 1);
+  const std::size_t weights = 2 * parameters_ * sizeof(float) * (order > 0 ? 2 : 1);
   const std::size_t at_once = std::min(pool_->threads(), pieces(rows)), in_piece = std::min(piece_, rows);
   const PieceMemory memory(plan_);
   return weights + at_once * (memory.trunk.bytes(std::min(plan_.chunk(), in_piece), order) +
@@ -311,7 +314,7 @@ std::size_t Engine::forward_bytes(std::size_t order) const {
 
 std::size_t Engine::gradient_bytes(GradientForm form) const {
   const std::size_t rows = inputs_.count();
-  const std::size_t units = plan_.units().size(), parameters = theta_floats_.size() * sizeof(float);
+  const std::size_t units = plan_.units().size(), parameters = parameters_ * sizeof(float);
   const std::size_t at_once = std::min(pool_->threads(), pieces(rows)), in_piece = std::min(piece_, rows);
   const auto kept =
       form == GradientForm::checkpoint ? checkpoints(plan_) : std::vector<std::size_t>{0, units};

@@ -98,7 +98,8 @@ class Engine {
   std::size_t kept_bytes_, piece_;
   std::shared_ptr<ThreadPool> pool_;
   Plan plan_;
-  Floats theta_floats_, v_floats_;
+  std::size_t parameters_;
+  Floats theta_floats_, v_floats_;  // these and the weights are made by the first evaluation
   Weights theta_;
   std::optional<Weights> v_;
   KeptTensor kept_;

@@ -16,6 +16,10 @@ namespace {
 
 void check(const Network& network, const Data& data, const PosteriorOptions& options) {
   const Shape &input = network.layout.input(), &output = network.layout.output();
+  if (network.layout.parameter_count() == 0)
+    throw UsageError(
+        "the network has no parameters, so there is nothing to sample: it needs a linear layer, a "
+        "convolution or a batch norm");
   if (data.inputs.shape() != input)
     throw UsageError(fmt::format("the data's inputs are {} and the network takes {}",
                                  to_string(data.inputs.shape()), to_string(input)));

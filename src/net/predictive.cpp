@@ -139,8 +139,10 @@ PredictionView::PredictionView(Posterior posterior, Inputs inputs)
     : posterior_(std::move(posterior)),
       inputs_(std::move(inputs)),
       outputs_(inputs_.count() * posterior_.network().layout.output().size()) {
-  // Throws here rather than at the first draw if the inputs are of another shape.
-  posterior_.predict(std::vector<double>(posterior_.dimension()), inputs_, outputs_);
+  const Shape& wanted = posterior_.network().layout.input();
+  if (inputs_.shape() != wanted)
+    throw UsageError(fmt::format("the inputs are {} and the network takes {}", to_string(inputs_.shape()),
+                                 to_string(wanted)));
 }
 
 std::vector<std::string> PredictionView::names() const {

@@ -138,7 +138,7 @@ class ChainRunner {
   }
 
   void freeze() {
-    frozen_ = warmup_->freeze();
+    frozen_ = std::move(*warmup_).freeze();
     if (settings_.step_size) {
       frozen_->settings.step_size = *settings_.step_size;
       frozen_->kernel = make_kernel(frozen_->settings);
@@ -262,7 +262,7 @@ Progress report(const std::vector<ChainProgress>& chains, const RunSettings& set
 
 }  // namespace
 
-Run sample(const AnyTarget& target, const RunSettings& requested, const Hooks& hooks) {
+Run sample(const AnyTarget& target, RunSettings requested, const Hooks& hooks) {
   const auto called = Clock::now();
   Run run;
   run.dimension = target.dimension();
@@ -271,7 +271,7 @@ Run sample(const AnyTarget& target, const RunSettings& requested, const Hooks& h
     run.choice = choose_sampler(target, seeded, hooks);
     run.settings = resolve(with_choice(seeded, *run.choice), run.dimension);
   } else {
-    run.settings = resolve(requested, run.dimension);
+    run.settings = resolve(std::move(requested), run.dimension);
   }
   run.names = target.names();
   if (find_sampler(run.settings.sampler).needs_gradient && !target.has_gradient())

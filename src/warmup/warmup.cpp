@@ -118,8 +118,10 @@ std::span<const double> WarmUp::gradient_at(const State& state, AnyTarget& targe
   return gradient_;
 }
 
-FrozenKernel WarmUp::freeze() const {
-  FrozenKernel frozen{settings_.kernel, metric_, kernel_, directions_};
+FrozenKernel WarmUp::freeze() const& { return WarmUp(*this).freeze(); }
+
+FrozenKernel WarmUp::freeze() && {
+  FrozenKernel frozen{settings_.kernel, std::move(metric_), kernel_, std::move(directions_)};
   if (settings_.adapt_step_size) {
     frozen.settings.step_size = usable(averaging_.average());
     frozen.kernel = make_kernel(frozen.settings);

@@ -89,7 +89,7 @@ TEST_F(Net, OfOneLinearLayerIsARegression) {
 TEST_F(Net, SmallNetworksAreSampledLikeAnyModel) {
   const json result = sampled(
       "net --net tanh.json --x x.npy --y y.npy --sampler pc-line-fmala --warmup 500 --draws 20 --chains 2 "
-      "--out run");
+      "--show weights --out run");
   EXPECT_EQ(result.at("dimension"), 18);
   EXPECT_EQ(result.at("parameters").back().at("name"), "sigma");
   EXPECT_EQ(result.at("parameters").size(), 18u);
@@ -103,6 +103,18 @@ TEST_F(Net, SmallNetworksAreSampledLikeAnyModel) {
     EXPECT_TRUE(fs::exists(path("run") / file)) << file;
   EXPECT_FALSE(fs::exists(path("run/chain-1.npy")));
   EXPECT_EQ(onward("summary run").code, 0);
+}
+
+TEST_F(Net, HiddenUnitsCanChangePlacesSoPredictionsAreShown) {
+  const std::string words =
+      "net --net tanh.json --x x.npy --y y.npy --sampler newton-line --warmup 500 --draws 20 --chains 2 "
+      "--out none";
+  const json result = sampled(words);
+  EXPECT_EQ(result.at("dimension"), 18);
+  ASSERT_EQ(result.at("parameters").size(), 21u);
+  EXPECT_EQ(result["parameters"][0]["name"], "f.1");
+  EXPECT_EQ(result["parameters"][20]["name"], "sigma");
+  wrong_usage("sample " + words + " --show weight", {"--show 'weight'", "Did you mean weights?"});
 }
 
 TEST_F(Net, LargeNetworksAreLookedAtByWhatTheyPredict) {
@@ -190,7 +202,7 @@ TEST_F(Net, ClassesOfImages) {
 
 TEST_F(Net, GradientsOfEveryFormSampleTheSame) {
   const std::string words =
-      "net --net tanh.json --x x.npy --y y.npy --sampler mala --step-size 0.01 --warmup 0 "
+      "net --net tanh.json --show weights --x x.npy --y y.npy --sampler mala --step-size 0.01 --warmup 0 "
       "--draws 3 --chains 1 --out none --gradient ";
   const json whole = sampled(words + "whole"), pieces = sampled(words + "pieces --piece 7"),
              checkpoint = sampled(words + "checkpoint --piece 7");
@@ -227,6 +239,10 @@ TEST_F(Net, WrongRequests) {
   wrong_usage("sample net --net linear.json --likelihood normal" + data, {"normal", "gaussian or softmax"});
   wrong_usage("sample net --net linear.json --gradient all --sampler mala" + data, {"all", "checkpoint"});
   wrong_usage("sample net --net linear.json --prior-sd 0" + data, {"sd is 0"});
+  wrong_usage("sample net --net linear.json --likelihood softmax --x x.npy --y classes.npy",
+              {"an output for each class", "one output"});
+  put("none.json", R"({"input": 2, "layers": ["relu"]})");
+  wrong_usage("sample net --net none.json --x x.npy --y classes.npy", {"no parameters", "nothing to sample"});
   wrong_usage("sample net --net linear.json --sigma -1" + data, {"sigma is -1"});
   wrong_usage("sample net --net linear.json --images 0" + data, {"--images 0"});
   wrong_usage("sample net --net linear.json --format hdf" + data, {"hdf", "csv"});
@@ -245,10 +261,18 @@ TEST_F(Net, BadFilesAreNamed) {
          {"--y y.npy", "rows of 1", "the network gives 2", "--likelihood softmax"});
   cannot("sample net --net conv.json --x x.npy --y classes.npy", {"--x x.npy has rows of 2", "takes 1x4x4"});
   cannot("sample net --net two.json --x images.npy --y classes.npy", {"rows of 1x4x4", "takes 2"});
+  std::vector<std::uint8_t> last(rows * 16);
+  save("last.npy", last, {rows, 4, 4, 1});
+  cannot("sample net --net conv.json --x last.npy --y classes.npy",
+         {"rows of 4x4x1", "takes 1x4x4", "transpose(0, 3, 1, 2)"});
+  save("other.npy", last, {rows, 1, 2, 8});
+  cannot("sample net --net conv.json --x other.npy --y classes.npy", {"rows of 1x2x8", "takes 1x4x4"});
   save("five.npy", std::vector<double>(5));
   cannot("sample net --net linear.json --x x.npy --y five.npy", {"60 rows", "five.npy has 5"});
   save("none.npy", std::vector<double>(), {0, 2});
   cannot("sample net --net linear.json --x none.npy --y y.npy", {"none.npy has no rows"});
+  cannot("sample net --net linear.json --x x.npy --y y.npy --test-x none.npy",
+         {"--test-x none.npy has no rows"});
   cannot("sample net --net linear.json --images 61" + data, {"--images 61", "60"});
   std::vector<std::int64_t> classes(rows);
   classes[7] = 2;
@@ -280,13 +304,42 @@ TEST_F(Net, WeightsOfAnotherNetworkAndNaNAreRefused) {
   put("nan.safetensors", bytes);
   cannot("sample net --net tanh.json" + words + "nan.safetensors", {"entry 0", "2.bias", "nan"});
   wrong_usage("sample net --net tanh.json" + words + "y.npy", {"y.npy has 60 entries", "18 parameters"});
+  wrong_usage("sample net --net tanh.json" + words + "model.pt",
+              {"model.pt", "PyTorch", "safetensors.torch"});
+}
+
+TEST_F(Net, NotesOnWhatWasTakenForGranted) {
+  const std::string words = "sample net --warmup 5 --draws 2 --thin 1 --seed 1 --out none ";
+  const Outcome whole = onward(words + "--net linear.json --x x.npy --y classes.npy --sampler rwm");
+  EXPECT_EQ(whole.code, 0) << whole.err;
+  EXPECT_THAT(whole.err, HasSubstr("taken for numbers"));
+  EXPECT_THAT(
+      onward(words + "--net linear.json --x x.npy --y classes.npy --sampler rwm --likelihood gaussian").err,
+      Not(HasSubstr("taken for numbers")));
+  const Outcome idle = onward(
+      words +
+      "--net linear.json --x x.npy --y y.npy --sampler line-fmala --gradient whole --keep-activations 1M");
+  EXPECT_THAT(idle.err, HasSubstr("--gradient changes nothing for line-fmala"));
+  EXPECT_THAT(idle.err, HasSubstr("--keep-activations changes nothing without --directions blocks"));
+}
+
+TEST_F(Net, MoreThanAnyMachineHolds) {
+  const std::string data = " --x x.npy --y y.npy --sigma 1 --out none";
+  put("vast.json", R"({"input": 2, "layers": [{"kind": "linear", "outputs": 1000000}, "relu",
+                       {"kind": "linear", "outputs": 900000}, "relu", {"kind": "linear", "outputs": 1}]})");
+  cannot("sample net --net vast.json" + data, {"900004", "parameters", "GB of this machine's"});
+  put("wide.json", R"({"input": 2, "layers": [{"kind": "linear", "outputs": 1000000}, "relu",
+                       {"kind": "linear", "outputs": 1000000}, "relu", {"kind": "linear", "outputs": 1}]})");
+  cannot("sample net --net wide.json" + data, {"wide.json: layer 2 (linear)", "1e+12"});
 }
 
 TEST_F(Net, MemoryIsToldBeforehand) {
   const std::string data = " --x x.npy --y y.npy --sigma 0.3";
   cannot("sample net --net large.json --max-memory 10k" + data,
-         {"--max-memory 10k", "a piece of 1 row", "MB"});
-  cannot("sample net --net large.json --max-memory 200k --sampler mala --gradient whole" + data,
+         {"--max-memory 10k", "4 chains", "pieces of 1 row", "MB"});
+  cannot("sample net --net large.json --max-memory 1M --piece 60" + data,
+         {"pieces of 60 rows", "without --piece"});
+  cannot("sample net --net large.json --max-memory 200k --sampler mala --gradient whole --chains 1" + data,
          {"--gradient whole would take", "by --max-memory", "checkpoint"});
   EXPECT_EQ(
       onward(

@@ -95,7 +95,8 @@ TEST_F(DescriptionJson, MistakesAreNamed) {
   EXPECT_THAT(error(with_layers(R"({"outputs": 7})")), HasSubstr("layer 0: has no \"kind\""));
   EXPECT_THAT(error(with_layers(R"({"kind": 5})")), HasSubstr("there is no kind 5"));
   EXPECT_THAT(error(with_layers(R"("linear")")), HasSubstr("layer 0 (linear): has no \"outputs\""));
-  EXPECT_THAT(error(with_layers(R"({"kind": "linear", "output": 3})")), HasSubstr("has no \"outputs\""));
+  EXPECT_THAT(error(with_layers(R"({"kind": "linear", "output": 3})")),
+              AllOf(HasSubstr("has no \"outputs\""), HasSubstr("it has \"output\", which is not known")));
   EXPECT_THAT(error(with_layers(R"({"kind": "linear", "outputs": 3, "biass": true})")),
               AllOf(HasSubstr("layer 0 (linear): \"biass\" is not known"), HasSubstr("Did you mean bias?")));
   EXPECT_THAT(error(with_layers(R"({"kind": "linear", "outputs": 3, "bias": 1})")),

@@ -93,6 +93,6 @@ struct Run {
 
 /// Samples the target. Throws UsageError for settings that make no sense, Error if no chain can start.
 /// If a listener throws, chains stop and the exception is passed on.
-Run sample(const AnyTarget& target, const RunSettings& settings = {}, const Hooks& hooks = {});
+Run sample(const AnyTarget& target, RunSettings settings = {}, const Hooks& hooks = {});
 
 }  // namespace onward

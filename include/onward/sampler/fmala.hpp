@@ -34,6 +34,7 @@ struct BasicFmala {
     const auto here = state.jet;
 
     // propose θ* = θ + η²/2 (∇f(θ)·v) v + η z
+    w.use(w.noise, w.move, w.pushed, w.proposal, w.direction, w.reverse);
     random.noise(w.noise);
     for (std::size_t i = 0; i < dimension; ++i)
       w.move[i] = drift * here.slope * state.tangent[i] + eta * w.noise[i];

@@ -76,18 +76,16 @@ class BasicStepRandom {
 };
 using StepRandom = BasicStepRandom<double>;
 
-/// Vectors a step needs besides the state, kept from step to step so that nothing is allocated.
+/// Vectors a step needs besides the state, kept from step to step so that nothing is allocated. A kernel says
+/// at the beginning of a step which ones: those of a network are large.
 template <class Real>
 struct BasicWorkspace {
-  explicit BasicWorkspace(std::size_t dimension)
-      : noise(dimension),
-        direction(dimension),
-        reverse(dimension),
-        move(dimension),
-        pushed(dimension),
-        next(dimension),
-        proposal(dimension),
-        gradient(dimension) {}
+  explicit BasicWorkspace(std::size_t dimension) : size(dimension) {}
+  template <class... Vectors>
+  void use(Vectors&... vectors) const {
+    (vectors.resize(size), ...);
+  }
+  std::size_t size;
   std::vector<Real> noise, direction, reverse, move, pushed, next, proposal, gradient;
 };
 using Workspace = BasicWorkspace<double>;
@@ -153,6 +151,18 @@ void metropolis(BasicState<Real>& state, BasicWorkspace<Real>& w, Real proposed_
 /// without this none would ever be entered or left, and their places would get too little of the draws.
 constexpr std::uint64_t tangent_life = 64;
 
+/// What `draw` gives, pushed through the metric to `out`; `units` is for what it is in the metric's units. If
+/// those are the parameters' own, it need not be there twice.
+template <class Real, class Draw>
+void push_drawn(const Draw& draw, const BasicMetric<Real>& metric, const BasicWorkspace<Real>& w,
+                std::vector<Real>& units, std::vector<Real>& out) {
+  w.use(out);
+  if (metric.kind() == MetricKind::none) return draw(out);
+  w.use(units);
+  draw(units);
+  metric.push(units, out);
+}
+
 /// FMALA and PC-FMALA at the beginning of a step: the tangent and the jet along it, kept or fresh.
 template <Tangent tangent, class Real, class T, class Random>
 void begin_with_tangent(Order order, BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
@@ -160,7 +170,7 @@ void begin_with_tangent(Order order, BasicState<Real>& state, T& target, const B
   if constexpr (tangent == Tangent::kept) {
     if (state.jet_known && random.number() % tangent_life != 0) return;
   }
-  state.tangent.resize(state.position.size());
+  w.use(state.tangent, w.pushed);
   random.direction(state.tangent);
   metric.push(state.tangent, w.pushed);
   state.jet = target.jet(state.position, w.pushed, order);

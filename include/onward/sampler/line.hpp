@@ -34,9 +34,9 @@ BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& targe
   if (pairs && !state.tangent.empty()) {
     std::swap(w.pushed, state.tangent);
   } else {
-    random.direction(w.direction);
-    metric.push(w.direction, w.pushed);
+    push_drawn<Real>([&](auto& v) { random.direction(v); }, metric, w, w.direction, w.pushed);
   }
+  w.use(w.proposal);
   auto here = pairs && state.jet_known ? state.jet : target.jet(state.position, w.pushed, K::order);
   state.jet_known = false;
 
@@ -53,8 +53,7 @@ BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& targe
     BasicJet<Real> there;
     if constexpr (can_pair) {
       if (pairs && move + 1 == kernel.inner) {
-        random.next_direction(w.direction);
-        metric.push(w.direction, w.next);
+        push_drawn<Real>([&](auto& v) { random.next_direction(v); }, metric, w, w.direction, w.next);
         const JetPair both = target.jet_pair(w.proposal, w.pushed, w.next, K::order);
         there = both.first;
         state.jet = both.second;

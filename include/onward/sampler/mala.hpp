@@ -25,6 +25,7 @@ struct BasicMala {
     const Real drift = step_size * step_size / Real(2);
 
     // propose θ* = θ + η²/2 ∇f(θ) + η z, in the metric's units
+    w.use(w.noise, w.direction, w.move, w.pushed, w.proposal, w.gradient, w.reverse);
     random.noise(w.noise);
     metric.pull(state.gradient, w.direction);
     for (std::size_t i = 0; i < dimension; ++i) w.move[i] = drift * w.direction[i] + step_size * w.noise[i];

@@ -38,6 +38,7 @@ struct BasicPcFmala {
     const Real sigma = noise_scale / simd::sqrt(h);
 
     // propose θ* = θ + η²/(2h) (∇f(θ)·v) v + η h^(-1/2) z
+    w.use(w.noise, w.move, w.pushed, w.proposal, w.direction, w.reverse);
     random.noise(w.noise);
     for (std::size_t i = 0; i < dimension; ++i) w.move[i] = drift * state.tangent[i] + sigma * w.noise[i];
     metric.push(w.move, w.pushed);

@@ -16,8 +16,8 @@ struct BasicRwm {
                            const Random& random, BasicWorkspace<Real>& w) const {
     BasicStepInfo<Real> info;
     // propose θ* = θ + η z
-    random.noise(w.noise);
-    metric.push(w.noise, w.pushed);
+    push_drawn<Real>([&](auto& z) { random.noise(z); }, metric, w, w.noise, w.pushed);
+    w.use(w.proposal);
     add<Real>(state.position, step_size, w.pushed, w.proposal);
     const Real proposed = target.jet(w.proposal, {}, Order::value).value;
     // the proposal is symmetric: γ = f(θ*) - f(θ)

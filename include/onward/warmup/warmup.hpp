@@ -43,7 +43,8 @@ class WarmUp {
   StepInfo step(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number,
                 Workspace& workspace);
 
-  FrozenKernel freeze() const;
+  FrozenKernel freeze() const&;
+  FrozenKernel freeze() &&;  ///< the same; directions of a large model are not copied
 
  private:
   void set_step_size(double step_size);
