@@ -230,8 +230,8 @@ CnnTimingRow cnn_timing(const CnnSettings& s, const CnnData& data, const std::st
   row.needed_bytes = needed_bytes(posterior, sampler, form);
   row.refused = row.needed_bytes > memory_limit(s);
   if (row.refused) return row;
-  const auto start = net::lecun_start(posterior.network().layout, s.seed);
-  Chain chain(std::move(posterior), kernel_settings(sampler, timing_step_size), start, s.seed);
+  auto start = net::lecun_start(posterior.network().layout, s.seed);
+  Chain chain(std::move(posterior), kernel_settings(sampler, timing_step_size), std::move(start), s.seed);
   row.steps = timed_steps(s, images);
   std::vector<double> seconds;
   // The first step is not counted: it evaluates at the start too, and makes its memory.

@@ -13,12 +13,12 @@ namespace {
 // hardly ever accepted, whatever its step size: the scale of its noise depends on the direction, in all
 // dimensions at once.
 const CnnSampler known[] = {
-    {"rwm", BiasCorrection::none, 2e-4, 5e-3, Order::value, 1},
-    {"mala", BiasCorrection::none, 2e-4, 5e-3, Order::slope, 3},
-    {"fmala", BiasCorrection::coupled, 1.3e-7, 3.2e-6, Order::slope, 3},
-    {"line-fmala", BiasCorrection::coupled, 2e-4, 5e-3, Order::slope, 6},
+    {"rwm", BiasCorrection::none, 5e-4, 5e-3, Order::value, 1},
+    {"mala", BiasCorrection::none, 5e-4, 5e-3, Order::slope, 3},
+    {"fmala", BiasCorrection::coupled, 3.2e-7, 3.2e-6, Order::slope, 3},
+    {"line-fmala", BiasCorrection::coupled, 5e-4, 5e-3, Order::slope, 6},
     {"pc-fmala", BiasCorrection::coupled, 1e-3, 1e-3, Order::curvature, 5},
-    {"pc-line-fmala", BiasCorrection::none, 0.1, 2, Order::curvature, 10},
+    {"pc-line-fmala", BiasCorrection::none, 0.3, 2, Order::curvature, 10},
     {"newton-line", BiasCorrection::none, 0, 0, Order::curvature, 10},
 };
 
