@@ -1,7 +1,5 @@
 #include "cnn.hpp"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -80,7 +78,7 @@ class Rows {
  public:
   Rows(const CnnSettings& s, const CnnData& data, const CnnProgress& progress, const std::atomic<bool>& stop)
       : s_(s), data_(data), progress_(progress), stop_(stop) {
-    if (s.quality) weights_ = fingerprint(s.start);
+    if (!s.start.empty()) weights_ = fingerprint(s.start);
     for (const auto& sampler : s.samplers) {
       if (s.quality)
         total_ += static_cast<double>(cnn_grid(s, sampler).size() + s.seeds - 1) * chain_price(sampler);
@@ -202,6 +200,13 @@ void validate(const CnnSettings& s) {
   at_least("seeds", s.seeds, 1);
   if (s.sizes.empty()) throw UsageError("there are no sizes: give at least one number of images");
   for (const std::size_t images : s.sizes) at_least("sizes", images, 1);
+  const auto once = [](const char* what, const auto& list) {
+    for (auto it = list.begin(); it != list.end(); ++it)
+      if (std::find(list.begin(), it, *it) != it)
+        throw UsageError(fmt::format("{} {} is named twice: name it once", what, *it));
+  };
+  once("sampler", s.samplers);
+  once("size", s.sizes);
   if (!(s.memory_limit >= 0) || !std::isfinite(s.memory_limit))
     throw UsageError(
         fmt::format("memory limit {} is not usable: it must be a number of bytes above 0, or 0 "
@@ -214,9 +219,7 @@ void validate(const CnnSettings& s) {
   }
 }
 
-CnnData load_cnn(const CnnSettings& s) {
-  validate(s);
-  CnnData data = load_cnn_data(s.data, s.held_out);
+void check_cnn(const CnnSettings& s, const CnnData& data) {
   const auto enough = [](const char* what, std::size_t wanted, std::size_t there, const std::string& which) {
     if (wanted > there)
       throw UsageError(fmt::format("{} {} is too many: there are {} {}", what, wanted, there, which));
@@ -225,7 +228,6 @@ CnnData load_cnn(const CnnSettings& s) {
     enough("images", s.images, data.train.count() - s.held_out,
            fmt::format("training images besides the {} that are held out", s.held_out));
     enough("test images", s.test_images, data.test.count(), "test images");
-    net::read_weights(s.start, net::Layout(net::paper_cnn(true, s.width)));
   }
   if (s.timing) {
     for (const std::size_t images : s.sizes) enough("sizes", images, data.train.count(), "training images");
@@ -235,8 +237,13 @@ CnnData load_cnn(const CnnSettings& s) {
                        }};
     if (s.memory_limit > 0) make_row("", check, {}, std::atomic<bool>{false});
   }
-  // What reading left behind would hide what rows need.
-  ::malloc_trim(0);
+}
+
+CnnData load_cnn(const CnnSettings& s) {
+  validate(s);
+  CnnData data = load_cnn_data(s.data, s.held_out);
+  check_cnn(s, data);
+  if (s.quality) net::read_weights(s.start, net::Layout(net::paper_cnn(true, s.width)));
   return data;
 }
 

@@ -58,9 +58,10 @@ struct CnnSettings {
 /// Checks every field; throws UsageError with field, value and what is allowed.
 void validate(const CnnSettings& settings);
 
-/// Loads the images and checks that settings and files go together: as many images as are wanted, weights of
-/// this network, memory for one image. Throws UsageError or Error. Must be called while the process has one
-/// thread: it forks.
+/// Checks that there are as many images as are wanted, and memory for one of them. Throws UsageError or
+/// Error. Must be called while the process has one thread: it forks.
+void check_cnn(const CnnSettings& settings, const CnnData& data);
+/// Loads the images and checks all of this, and that the weights are this network's.
 CnnData load_cnn(const CnnSettings& settings);
 
 /// How mean probabilities tell images.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -209,6 +210,10 @@ int paper_cnn(CnnRequest& request, const PaperCommons& commons) {
   std::optional<CnnData> data;
   if (request.pretrain) {
     check_pretraining(training);
+    data = experiments::load_cnn_data(t.data, t.held_out);
+    // Without a table the images are for the start's log density alone.
+    if (!t.quality) t.images = std::min(t.images, data->train.count() - t.held_out);
+    check_cnn(t, *data);
   } else {
     if (t.quality) t.start = find_start(request, commons);
     if (t.quality && t.start.empty())
@@ -233,11 +238,7 @@ int paper_cnn(CnnRequest& request, const PaperCommons& commons) {
     if (!epochs) return commons.interrupted();
     t.start = experiments::start_file(training.folder).string();
     keep_for_later(request, commons);
-    auto with_start = t;
-    with_start.quality = true;
-    if (!t.timing) with_start.timing = false;
-    data = load_cnn(with_start);
-    const auto start = experiments::cnn_start_row(with_start, *data, commons.stop);
+    const auto start = experiments::cnn_start_row(t, *data, commons.stop);
     if (!start) return commons.interrupted();
     json["pretraining"] = pretraining_json(request, *epochs);
     json["start"] = to_json(*start);

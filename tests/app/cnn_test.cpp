@@ -40,8 +40,9 @@ TEST_F(PaperCnn, TrainsAndThenSamplesFromThere) {
        {"table.txt", "table.md", "quality.csv", "timing.csv", "table.json", "step-size.svg", "step-size.png"})
     EXPECT_TRUE(fs::exists(path("run") / file)) << file;
 
-  const Outcome part =
-      onward(sampling + "--part timing --max-memory 1.1M --out other --sizes 300 --samplers mala");
+  const Outcome part = onward(base +
+                              "--part timing --max-memory 1.1M --out other --sizes 300 --timing-steps 1 "
+                              "--samplers mala");
   ASSERT_EQ(part.code, 0) << part.err;
   EXPECT_THAT(part.out, HasSubstr("would need"));
   EXPECT_THAT(part.out, ::testing::Not(HasSubstr("Tables 4 and 5")));

@@ -231,6 +231,8 @@ TEST_F(Cnn, SettingsThatMakeNoSenseAreNamed) {
     EXPECT_THAT(refusal([&] { load_cnn(changed); }), HasSubstr(piece));
   };
   refused([](auto& s) { s.samplers = {"malla"}; }, "mala");
+  refused([](auto& s) { s.samplers = {"mala", "rwm", "mala"}; }, "sampler mala is named twice");
+  refused([](auto& s) { s.sizes = {20, 20}; }, "size 20 is named twice");
   refused([](auto& s) { s.images = 0; }, "images 0");
   refused([](auto& s) { s.images = 251; }, "images 251 is too many: there are 250");
   refused([](auto& s) { s.held_out = 300; }, "300");
