@@ -158,7 +158,7 @@ TEST_F(Net, LinesWithinLayersKeepActivationsAndDraws) {
   wrong_usage(wrong + "--directions blocks:1", {"no block '1'", "Blocks: 0, 2"});
   wrong_usage(wrong + "--directions blocks --keep-activations some", {"--keep-activations some", "300M"});
   cannot(wrong + "--directions blocks --keep-activations 2M --max-memory 1M",
-         {"--max-memory 1M", "2 MB of it for --keep-activations"});
+         {"--max-memory 1M", "8 MB of it for --keep-activations"});
 }
 
 TEST_F(Net, GoesOnFromTheLastWeights) {
