@@ -1,6 +1,6 @@
 #pragma once
-// Regressions that benchmarks are made of: predictors that share a common part (correlation 0.8),
-// coefficients of standard deviation 0.3 (counts: 0.1), outcomes of a family.
+// Regressions that benchmarks are made of: predictors that share a common part, coefficients of standard
+// deviation 0.3 (counts: 0.1), outcomes of a family.
 
 #include <cmath>
 #include <cstddef>
@@ -14,10 +14,12 @@ namespace onward::bench {
 struct RegressionData {
   std::size_t rows, predictors;
   glm::Family family;
+  double correlation;  ///< of any two predictors
   std::vector<double> x, y;
 
-  RegressionData(std::size_t n, std::size_t p, glm::Family outcome = glm::Family::bernoulli)
-      : rows(n), predictors(p), family(outcome), x(n * p), y(n) {
+  RegressionData(std::size_t n, std::size_t p, glm::Family outcome = glm::Family::bernoulli,
+                 double between = 0.81)
+      : rows(n), predictors(p), family(outcome), correlation(between), x(n * p), y(n) {
     const Stream stream(7, 0);
     std::vector<double> shared(n), beta(p), u(n), gamma(n);
     stream.normals(0, Purpose::noise, x);
@@ -30,7 +32,7 @@ struct RegressionData {
       double eta = 0.3;
       for (std::size_t j = 0; j < p; ++j) {
         double& entry = x[i * p + j];
-        entry = 0.9 * shared[i] + std::sqrt(0.19) * entry;
+        entry = std::sqrt(correlation) * shared[i] + std::sqrt(1 - correlation) * entry;
         eta += (counts ? 0.1 : 0.3) * entry * beta[j];
       }
       // For phi = 1 the mean of a negative binomial is multiplied by an exponential.

@@ -1,6 +1,6 @@
 # A regression by rstan's NUTS, plain and on whitened (QR) parameters.
 # Usage: rstan_glm.R FOLDER FAMILY ROWS COLUMNS CORES DRAWS; FOLDER has x.bin (column after column) and y.bin,
-# doubles. Prints one line of JSON: means, sds, least ESS per second of sampling, seconds of warm-up.
+# doubles. Prints one line of JSON: means, sds, their standard errors, least ESS per second of sampling, seconds of warm-up.
 # Debian's BH package leaves boost where the system has it, but rstan asks for a folder within the package.
 if (!nzchar(system.file("include", package = "BH")) && nzchar(system.file(package = "BH"))) {
   library_folder <- file.path(commandArgs(trailingOnly = TRUE)[1], "library")
@@ -43,13 +43,13 @@ model <- tryCatch({
 number <- match(family, c("bernoulli", "poisson", "negative-binomial")) - 1
 fit <- function(design, back) {
   data <- list(n = n, p = p, x = design, y = y, back = back, family = number)
-  run <- sampling(model, data = data, chains = 4, iter = 2 * draws, warmup = draws, seed = 1, refresh = 0)
+  run <- sampling(model, data = data, chains = 4, iter = 2 * draws, warmup = draws, seed = 1, refresh = 0, init = 0)
   keep <- c("intercept", paste0("beta[", seq_len(p), "]"), if (number == 2) "phi[1]")
   found <- monitor(extract(run, pars = keep, permuted = FALSE), warmup = 0, print = FALSE)
   times <- get_elapsed_time(run)
   # Chains share the cores: their times add up and are divided among them.
   cores <- min(getOption("mc.cores"), 4)
-  list(mean = found[, "mean"], sd = found[, "sd"], mcse = found[, "se_mean"], ess = min(found[, "Bulk_ESS"]),
+  list(mean = found[, "mean"], sd = found[, "sd"], mcse = found[, "se_mean"], mcse_sd = found[, "MCSE_SD"], ess = min(found[, "Bulk_ESS"]),
        warmup = sum(times[, "warmup"]) / cores, sampling = sum(times[, "sample"]) / cores)
 }
 plain <- fit(x, diag(p))
@@ -57,6 +57,6 @@ parts <- qr(x)
 r <- qr.R(parts) / sqrt(n - 1)
 white <- fit(qr.Q(parts) * sqrt(n - 1), solve(r))
 list_of <- function(v) paste0("[", paste(format(v, digits = 15), collapse = ","), "]")
-json <- function(f) sprintf('{"mean":%s,"sd":%s,"mcse":%s,"least_ess":%g,"warmup_seconds":%g,"sampling_seconds":%g}',
-                            list_of(f$mean), list_of(f$sd), list_of(f$mcse), f$ess, f$warmup, f$sampling)
+json <- function(f) sprintf('{"mean":%s,"sd":%s,"mcse":%s,"mcse_sd":%s,"least_ess":%g,"warmup_seconds":%g,"sampling_seconds":%g}',
+                            list_of(f$mean), list_of(f$sd), list_of(f$mcse), list_of(f$mcse_sd), f$ess, f$warmup, f$sampling)
 answer(sprintf('{"plain":%s,"whitened":%s}', json(plain), json(white)))
