@@ -36,10 +36,10 @@ struct CnnSettings {
   std::string start;  ///< file of weights
   std::string data;   ///< folder with files of CIFAR-10's names; empty: CIFAR-10
 
-  std::size_t images = 500;     ///< to sample with, the first so many
-  std::size_t held_out = 2000;  ///< to choose step sizes by: the last so many of the training images
+  std::size_t images = 250;     ///< to sample with, the first so many
+  std::size_t held_out = 6000;  ///< to choose step sizes by: the last so many of the training images
   std::size_t test_images = 0;  ///< 0: all
-  std::size_t chains = 10;      ///< from the start, each with random numbers of its own
+  std::size_t chains = 12;      ///< from the start, each with random numbers of its own
   std::size_t draws = 12;       ///< of each chain: every step gives one
   std::size_t predicted = 1;    ///< draws of each chain that predictions are made with, evenly spaced
   std::size_t grid = 5;         ///< step sizes, evenly spaced in log

@@ -23,7 +23,7 @@ struct PretrainingSettings {
   /// The first so many; 0: all that are not held out. With half of them and augmentation the start is about
   /// as sure of itself as the published one.
   std::size_t images = 24'000;
-  std::size_t held_out = 2000;  ///< the last so many
+  std::size_t held_out = 6000;  ///< the last so many
   std::string data;             ///< folder with files of CIFAR-10's names; empty: CIFAR-10
   std::size_t threads = 0;      ///< 0: all cores
   std::string folder;           ///< for start.safetensors, and the state after each epoch

@@ -302,7 +302,7 @@ void add_paper(CLI::App& app, Action& action) {
   add_count(*command, "--seeds", s->seeds, 1, "independent repetitions, which give the ± [funnel 10, cnn 3]");
   add_count(*command, "--chains", s->chains, 1,
             "funnel: in each of them [5]; bnn: of each sampler [1]; cnn: of each seed, short ones from one "
-            "start [10]");
+            "start [12]");
   add_count(*command, "--steps", s->steps, 2, "of each chain [funnel 10000, logreg 100000, bnn 50000]");
   command
       ->add_option("--kl", s->kl,
@@ -324,7 +324,7 @@ void add_paper(CLI::App& app, Action& action) {
   add_count(*command, "--lanes", f.lanes, 0,
             "chains that share a register, 0: all that fit; the table does not depend on it");
   auto& l = s->logreg;
-  add_count(*command, "--images", s->images, 1, "training images, the first so many [logreg 60000, cnn 500]");
+  add_count(*command, "--images", s->images, 1, "training images, the first so many [logreg 60000, cnn 250]");
   add_count(*command, "--burn", s->burn, 0, "steps that are not kept [logreg half of them, bnn a fifth]");
   add_count(*command, "--thin", s->thin, 1, "logreg, bnn: steps from one kept draw to the next [100]");
   add_count(*command, "--sweeps", l.sweeps, 8,
