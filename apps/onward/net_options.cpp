@@ -334,7 +334,9 @@ net::GradientForm parse_gradient(const std::string& word) {
                                suggestion(word, std::vector<std::string>{"whole", "pieces", "checkpoint"})));
 }
 
-std::string megabytes(double bytes) { return fmt::format("{:.3g} MB", bytes / 1e6); }
+std::string shown_bytes(double bytes) {
+  return bytes < 1e9 ? fmt::format("{:.3g} MB", bytes / 1e6) : fmt::format("{:.3g} GB", bytes / 1e9);
+}
 
 /// About what a run takes besides its data: the vectors of each chain's state and kernel and what it
 /// evaluates with, and for all of them where they start and what they last were.
@@ -351,9 +353,9 @@ double machine_memory() {
 void check_parameters(const Layout& layout) {
   const double bytes = 12.0 * sizeof(double) * static_cast<double>(layout.parameter_count());
   if (bytes > machine_memory())
-    throw Error(fmt::format(
-        "the network has {} parameters: to sample them would take {:.3g} GB of this machine's {:.3g} GB",
-        layout.parameter_count(), bytes / 1e9, machine_memory() / 1e9));
+    throw Error(
+        fmt::format("the network has {} parameters: to sample them would take {} of this machine's {}",
+                    layout.parameter_count(), shown_bytes(bytes), shown_bytes(machine_memory())));
 }
 
 /// With pieces small enough for --max-memory, if those are left to us, and with what it leaves for
@@ -378,9 +380,9 @@ net::Posterior make_posterior(const NetWords& words, std::shared_ptr<const net::
   if (words.memory.empty()) {
     if (needed() > machine_memory())
       throw Error(
-          fmt::format("{} would take {:.3g} GB of this machine's {:.3g} GB: give fewer --chains, a "
-                      "smaller --piece, or a --max-memory to choose it by",
-                      what(), needed() / 1e9, machine_memory() / 1e9));
+          fmt::format("{} would take {} of this machine's {}: give fewer --chains, a smaller --piece, or a "
+                      "--max-memory to choose it by",
+                      what(), shown_bytes(needed()), shown_bytes(machine_memory())));
     return posterior;
   }
   const double limit = parse_memory("--max-memory", words.memory);
@@ -391,8 +393,8 @@ net::Posterior make_posterior(const NetWords& words, std::shared_ptr<const net::
   const auto chains = static_cast<double>(words.chains);
   if (needed() > limit)
     throw Error(fmt::format(
-        "--max-memory {} is too little: {} take {}{}{}", words.memory, what(), megabytes(needed()),
-        asked > 0 ? fmt::format(", {} of it for --keep-activations", megabytes(chains * asked)) : "",
+        "--max-memory {} is too little: {} take {}{}{}", words.memory, what(), shown_bytes(needed()),
+        asked > 0 ? fmt::format(", {} of it for --keep-activations", shown_bytes(chains * asked)) : "",
         words.piece > 1 ? "; without --piece smaller ones are taken" : ""));
   if (asked == 0 && keep > (limit - needed()) / chains) {
     options.kept_activations_bytes = static_cast<std::size_t>((limit - needed()) / chains);
@@ -401,7 +403,7 @@ net::Posterior make_posterior(const NetWords& words, std::shared_ptr<const net::
   return posterior;
 }
 
-/// Where the weights come from, if from a file that also has running statistics.
+/// Whether it is a file of weights, rather than of all that is sampled.
 bool is_weight_file(const std::string& word, const Layout& layout) {
   for (const char* of_pytorch : {".pt", ".pth"})
     if (word.ends_with(of_pytorch))
@@ -409,7 +411,8 @@ bool is_weight_file(const std::string& word, const Layout& layout) {
           fmt::format("{} is a file of PyTorch's own, which is not read: write the weights by "
                       "safetensors.torch.save_file(model.state_dict(), \"weights.safetensors\")",
                       word));
-  return word.ends_with(".safetensors") || (word.ends_with(".npy") && layout.statistic_count() > 0);
+  if (!word.ends_with(".npy")) return word.ends_with(".safetensors");
+  return layout.statistic_count() > 0 || read_npy(word).size() == layout.parameter_count();
 }
 
 Start make_start(const std::string& option, const std::string& word, const Layout& layout,
@@ -532,9 +535,9 @@ void check_gradient_memory(const NetWords& words, const NetModel& model) {
   throw Error(fmt::format(
       "gradients of {} rows with --gradient {} would take {}, but there are {}{}: pieces take {}, "
       "checkpoint {}; samplers other than mala need none",
-      posterior.data().count(), words.gradient, megabytes(bytes(posterior.options().gradient)),
-      megabytes(limit), words.memory.empty() ? "" : " by --max-memory",
-      megabytes(bytes(net::GradientForm::pieces)), megabytes(bytes(net::GradientForm::checkpoint))));
+      posterior.data().count(), words.gradient, shown_bytes(bytes(posterior.options().gradient)),
+      shown_bytes(limit), words.memory.empty() ? "" : " by --max-memory",
+      shown_bytes(bytes(net::GradientForm::pieces)), shown_bytes(bytes(net::GradientForm::checkpoint))));
 }
 
 bool shows_predictions(const NetWords& words, const net::Posterior& posterior) {

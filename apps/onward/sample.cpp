@@ -181,7 +181,8 @@ void print_notes(const Settings& s, const Run& run, const Sampled& sampled) {
   if (sampled.chains > 0) {
     print_uneven_chains(run.chains.size(), sampled.chains, sampled.draws, sampled.most_draws);
     const bool by_axes = is_glm(s) && s.run.sampler == "auto";
-    const bool other_metric = !by_axes && run.settings.metric != MetricKind::dense;
+    const bool large = is_net(s) && run.dimension > large_network;
+    const bool other_metric = !by_axes && !large && run.settings.metric != MetricKind::dense;
     for (const auto& warning : warnings(sampled.parameters, sampled.chains, sampled.draws, other_metric))
       say("warning: {}\n", warning);
   }

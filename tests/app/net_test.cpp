@@ -173,6 +173,19 @@ TEST_F(Net, GoesOnFromTheLastWeights) {
   EXPECT_EQ(json_file("two/run.json").at("settings").at("init"), "one/chain-1.safetensors");
 }
 
+TEST_F(Net, StartsFromVectorsWithAndWithoutSigma) {
+  const std::string words =
+      "evaluate net --net linear.json --x x.npy --y y.npy --direction axis:0 --json --at ";
+  save("three.npy", std::vector<double>{1, -0.5, 0.5});
+  save("four.npy", std::vector<double>{1, -0.5, 0.5, std::log(0.3)});
+  save("one.npy", std::vector<double>{1, -0.5, 0.5, 0});
+  const Outcome three = onward(words + "three.npy"), four = onward(words + "four.npy"),
+                one = onward(words + "one.npy");
+  ASSERT_EQ(three.code, 0) << three.err;
+  EXPECT_EQ(three.out, one.out);  // sigma is 1 unless it is said
+  EXPECT_NE(three.out, four.out);
+}
+
 TEST_F(Net, ClassesOfImages) {
   const json result = sampled(
       "net --net conv.json --x images.npy --y classes.npy --standardise --test-x images.npy --test-y "

@@ -9,11 +9,16 @@
 
 namespace onward::testing {
 
+inline void use_all(Workspace& w) {
+  w.use(w.noise, w.direction, w.reverse, w.move, w.pushed, w.proposal, w.gradient);
+}
+
 /// Adds a drift to the noise and still treats the proposal as symmetric.
 struct BrokenRwm {
   double step_size;
   StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
                 Workspace& w) const {
+    use_all(w);
     StepInfo info;
     random.noise(w.noise);
     w.noise[0] += 0.2;
@@ -30,6 +35,7 @@ struct BrokenMala {
   double step_size;
   StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
                 Workspace& w) const {
+    use_all(w);
     StepInfo info;
     random.noise(w.noise);
     target.gradient(state.position, w.gradient);
@@ -49,6 +55,7 @@ struct BrokenFmala {
   double step_size;
   StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
                 Workspace& w) const {
+    use_all(w);
     StepInfo info;
     const double drift = step_size * step_size / 2;
     random.direction(w.direction);
@@ -74,6 +81,7 @@ struct BrokenLineFmala {
   double step_size;
   StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
                 Workspace& w) const {
+    use_all(w);
     StepInfo info;
     const double drift = step_size * step_size / 2;
     random.direction(w.direction);
@@ -95,6 +103,7 @@ struct BrokenPcFmala {
   double step_size;
   StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
                 Workspace& w) const {
+    use_all(w);
     StepInfo info;
     random.direction(w.direction);
     metric.push(w.direction, w.pushed);
@@ -124,6 +133,7 @@ struct BrokenPcLineFmala {
   double step_size;
   StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
                 Workspace& w) const {
+    use_all(w);
     StepInfo info;
     const double half = step_size * step_size / 2;
     random.direction(w.direction);
@@ -169,6 +179,7 @@ inline void random_line(const Metric& metric, const StepRandom& random, Workspac
 struct NewtonLineWithoutNormalisers {
   StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
                 Workspace& w) const {
+    use_all(w);
     random_line(metric, random, w);
     const auto rule = NewtonLine{}.rule(random, 0, state.position.size());
     return lopsided_line_step(state, target, random, w, rule, rule, false);
@@ -179,6 +190,7 @@ struct NewtonLineWithoutNormalisers {
 struct NewtonLineWithoutCutBack {
   StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
                 Workspace& w) const {
+    use_all(w);
     random_line(metric, random, w);
     const NewtonLine kernel;
     const auto rule = kernel.rule(random, 0, state.position.size());
@@ -196,6 +208,7 @@ struct NewtonLineWithoutCutBack {
 struct PlainMovesAsWideAsTheSlope {
   StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
                 Workspace& w) const {
+    use_all(w);
     random_line(metric, random, w);
     double width = 0;
     const auto forward = [&](const Jet& jet, bool&) {
@@ -212,6 +225,7 @@ struct PlainMovesAsWideAsTheSlope {
 struct DirectionOfTheState {
   StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
                 Workspace& w) const {
+    use_all(w);
     const double length = std::sqrt(simd::sum_of_squares<double>(state.position));
     for (std::size_t i = 0; i < w.direction.size(); ++i) w.direction[i] = state.position[i] / length;
     metric.push(w.direction, w.pushed);
@@ -225,6 +239,7 @@ struct StaleFmala {
   double step_size;
   StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
                 Workspace& w) const {
+    use_all(w);
     const bool known = state.jet_known;
     const double slope = state.jet.slope;
     const StepInfo info = Fmala{step_size}.step(state, target, metric, random, w);
