@@ -223,8 +223,7 @@ void Engine::forward(std::size_t order, const UseOutputs& use) {
     kept_.tensor = 0;
     throw;
   }
-  const std::size_t before =
-      store_ < plan_.units().size() ? plan_.units()[store_].begin : parameters_;
+  const std::size_t before = store_ < plan_.units().size() ? plan_.units()[store_].begin : parameters_;
   kept_.theta.assign(theta_floats_.begin(), theta_floats_.begin() + static_cast<std::ptrdiff_t>(before));
 }
 
