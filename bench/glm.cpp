@@ -27,7 +27,7 @@ namespace {
 using namespace glm;
 namespace fs = std::filesystem;
 
-/// At the high one plain NUTS needs some 80 leapfrogs a draw; at the low one a dozen.
+/// At the high one whitening makes NUTS 40 times faster, at the low one 9 times.
 constexpr double high_correlation = 0.99, low_correlation = 0.81;
 
 /// What the axis sampler gives: summaries, and the least bulk ESS over all seconds, set-up included.
