@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "checks.hpp"
 #include "onward/diagnostics/convergence.hpp"
 #include "onward/error.hpp"
 #include "onward/io/npy.hpp"
@@ -20,7 +21,6 @@
 #include "onward/random/stream.hpp"
 #include "onward/run/tune.hpp"
 #include "onward/sampler/samplers.hpp"
-#include "onward/util/suggest.hpp"
 #include "rows.hpp"
 
 namespace onward::experiments {
@@ -64,14 +64,7 @@ const Kernel kernels[] = {
     {"newton-line"},
 };
 
-const Kernel& find_kernel(std::string_view name) {
-  for (const auto& kernel : kernels)
-    if (kernel.name == name) return kernel;
-  std::vector<std::string> names;
-  for (const auto& kernel : kernels) names.emplace_back(kernel.name);
-  throw UsageError(fmt::format("there is no sampler '{}' in this table.{} Samplers: {}", name,
-                               suggestion(std::string(name), names), joined(names)));
-}
+const Kernel& find_kernel(std::string_view name) { return find_by_name(kernels, name); }
 
 bool has_step_size(const Kernel& kernel) { return kernel.name != "newton-line"; }
 
@@ -331,31 +324,23 @@ Points read_points(const std::string& file) {
 }
 
 void validate(const BnnSettings& s) {
-  const auto at_least = [](const char* what, std::size_t value, std::size_t least) {
-    if (value < least)
-      throw UsageError(fmt::format("{} {} is too few: it must be {} or more", what, value, least));
-  };
-  const auto positive = [](const std::string& what, double value) {
-    if (!(value > 0) || !std::isfinite(value))
-      throw UsageError(fmt::format("{} {} is not usable: it must be a positive number", what, value));
-  };
   if (s.samplers.empty()) throw UsageError("there are no samplers: name at least one");
   for (const auto& sampler : s.samplers) find_kernel(sampler);
   if (s.temperatures.empty()) throw UsageError("there are no temperatures: give at least one");
-  for (double temperature : s.temperatures) positive("temperature", temperature);
-  at_least("thin", s.thin, 1);
-  at_least("steps", s.steps, 8 * s.thin);
-  at_least("chains", s.chains, 1);
+  for (double temperature : s.temperatures) check_positive("temperature", temperature);
+  check_at_least("thin", s.thin, 1);
+  check_at_least("steps", s.steps, 8 * s.thin);
+  check_at_least("chains", s.chains, 1);
   if (s.burn + 4 * s.thin > s.steps)
     throw UsageError(fmt::format("burn {} leaves fewer than 4 kept draws of {} steps, every {}th kept",
                                  s.burn, s.steps, s.thin));
   if (s.hidden.empty()) throw UsageError("there are no hidden layers: give their widths, such as 100,100");
-  for (std::size_t width : s.hidden) at_least("hidden", width, 1);
-  positive("prior sd", s.prior_sd);
-  positive("sigma", s.sigma);
+  for (std::size_t width : s.hidden) check_at_least("hidden", width, 1);
+  check_positive("prior sd", s.prior_sd);
+  check_positive("sigma", s.sigma);
   for (const auto& [sampler, step_size] : s.step_sizes) {
     if (!has_step_size(find_kernel(sampler))) throw UsageError(fmt::format("{} has no step size", sampler));
-    positive("step size of " + sampler, step_size);
+    check_positive("step size of " + sampler, step_size);
   }
 }
 

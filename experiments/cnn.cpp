@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "checks.hpp"
 #include "cnn_samplers.hpp"
 #include "onward/error.hpp"
 #include "onward/net/weights.hpp"
@@ -179,27 +180,19 @@ class Rows {
 }  // namespace
 
 void validate(const CnnSettings& s) {
-  const auto at_least = [](const char* what, std::size_t value, std::size_t least) {
-    if (value < least)
-      throw UsageError(fmt::format("{} {} is too few: it must be {} or more", what, value, least));
-  };
-  const auto positive = [](const std::string& what, double value) {
-    if (!(value > 0) || !std::isfinite(value))
-      throw UsageError(fmt::format("{} {} is not usable: it must be a positive number", what, value));
-  };
   if (s.samplers.empty()) throw UsageError("there are no samplers: name at least one");
   for (const auto& sampler : s.samplers) find_cnn_sampler(sampler);
-  at_least("width", s.width, 1);
-  positive("prior sd", s.prior_sd);
-  at_least("images", s.images, 1);
-  at_least("held-out", s.held_out, 1);
-  at_least("chains", s.chains, 1);
-  at_least("draws", s.draws, 1);
-  at_least("predicted", s.predicted, 1);
-  at_least("grid", s.grid, 1);
-  at_least("seeds", s.seeds, 1);
+  check_at_least("width", s.width, 1);
+  check_positive("prior sd", s.prior_sd);
+  check_at_least("images", s.images, 1);
+  check_at_least("held-out", s.held_out, 1);
+  check_at_least("chains", s.chains, 1);
+  check_at_least("draws", s.draws, 1);
+  check_at_least("predicted", s.predicted, 1);
+  check_at_least("grid", s.grid, 1);
+  check_at_least("seeds", s.seeds, 1);
   if (s.sizes.empty()) throw UsageError("there are no sizes: give at least one number of images");
-  for (const std::size_t images : s.sizes) at_least("sizes", images, 1);
+  for (const std::size_t images : s.sizes) check_at_least("sizes", images, 1);
   const auto once = [](const char* what, const auto& list) {
     for (auto it = list.begin(); it != list.end(); ++it)
       if (std::find(list.begin(), it, *it) != it)
@@ -215,7 +208,7 @@ void validate(const CnnSettings& s) {
   for (const auto& [sampler, step_size] : s.step_sizes) {
     if (!find_cnn_sampler(sampler).has_step_size())
       throw UsageError(fmt::format("{} has no step size", sampler));
-    positive("step size of " + sampler, step_size);
+    check_positive("step size of " + sampler, step_size);
   }
 }
 

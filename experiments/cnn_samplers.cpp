@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "onward/error.hpp"
-#include "onward/util/suggest.hpp"
+#include "checks.hpp"
 
 namespace onward::experiments {
 namespace {
@@ -24,14 +23,7 @@ const CnnSampler known[] = {
 
 }  // namespace
 
-const CnnSampler& find_cnn_sampler(std::string_view name) {
-  for (const auto& sampler : known)
-    if (sampler.name == name) return sampler;
-  std::vector<std::string> names;
-  for (const auto& sampler : known) names.emplace_back(sampler.name);
-  throw UsageError(fmt::format("there is no sampler '{}' in these tables.{} Samplers: {}", name,
-                               suggestion(std::string(name), names), joined(names)));
-}
+const CnnSampler& find_cnn_sampler(std::string_view name) { return find_by_name(known, name); }
 
 KernelSettings kernel_settings(const CnnSampler& sampler, std::optional<double> step_size) {
   KernelSettings settings;

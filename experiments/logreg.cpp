@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "checks.hpp"
 #include "onward/data/load.hpp"
 #include "onward/diagnostics/convergence.hpp"
 #include "onward/error.hpp"
@@ -18,7 +19,6 @@
 #include "onward/random/stream.hpp"
 #include "onward/run/tune.hpp"
 #include "onward/sampler/samplers.hpp"
-#include "onward/util/suggest.hpp"
 #include "rows.hpp"
 
 namespace onward::experiments {
@@ -56,14 +56,7 @@ const Kernel kernels[] = {
     {"newton-line-axis", "newton-line", "axes"},
 };
 
-const Kernel& find_kernel(std::string_view name) {
-  for (const auto& kernel : kernels)
-    if (kernel.name == name) return kernel;
-  std::vector<std::string> names;
-  for (const auto& kernel : kernels) names.emplace_back(kernel.name);
-  throw UsageError(fmt::format("there is no sampler '{}' in this table.{} Samplers: {}", name,
-                               suggestion(std::string(name), names), joined(names)));
-}
+const Kernel& find_kernel(std::string_view name) { return find_by_name(kernels, name); }
 
 /// Pixels as the paper has them: x/255, then less 0.1307, divided by 0.3081.
 glm::Design normalised(const LabelledImages& images, std::size_t count) {
@@ -417,19 +410,15 @@ std::optional<PublishedLogregRow> published_logreg(std::string_view sampler) {
 }
 
 void validate(const LogregSettings& s) {
-  const auto at_least = [](const char* what, std::size_t value, std::size_t least) {
-    if (value < least)
-      throw UsageError(fmt::format("{} {} is too few: it must be {} or more", what, value, least));
-  };
   if (s.samplers.empty()) throw UsageError("there are no samplers: name at least one");
   for (const auto& sampler : s.samplers) find_kernel(sampler);
-  at_least("images", s.images, 10);
-  at_least("thin", s.thin, 1);
+  check_at_least("images", s.images, 10);
+  check_at_least("thin", s.thin, 1);
   if (s.steps < 8 * s.thin)
     throw UsageError(fmt::format(
         "--steps {} is too few: every {}th is kept (--thin), so it must be {} or more, or --thin smaller",
         s.steps, s.thin, 8 * s.thin));
-  at_least("sweeps", s.sweeps, 8);
+  check_at_least("sweeps", s.sweeps, 8);
   if (s.burn + 4 * s.thin > s.steps)
     throw UsageError(fmt::format("burn {} leaves fewer than 4 kept draws of {} steps, every {}th kept",
                                  s.burn, s.steps, s.thin));
