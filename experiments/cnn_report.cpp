@@ -151,7 +151,7 @@ std::string quality_title(const CnnTable& table) {
   const auto& s = table.settings;
   const std::size_t predicted = std::min(s.predicted, s.draws);
   return fmt::format(
-      "Tables 4 and 5: CIFAR-10, {}; first {} training images, {} x {} draws (published: 10000 images, 1 x "
+      "Tables 4 and 7: CIFAR-10, {}; first {} training images, {} x {} draws (published: 10000 images, 1 x "
       "1000), {} of each chain predict{}; {} seed{}",
       network(s, table.start->dimension), s.images, s.chains, s.draws, predicted, predicted == 1 ? "s" : "",
       s.seeds, s.seeds == 1 ? "" : "s");
@@ -159,7 +159,7 @@ std::string quality_title(const CnnTable& table) {
 
 std::string timing_title(const CnnTable& table) {
   return fmt::format(
-      "Tables 6 and 7: seconds per step and peak memory by number of images; {}, no batch norm",
+      "Tables 5 and 6: seconds per step and peak memory by number of images; {}, no batch norm",
       network(table.settings, table.timing.empty() ? 0 : table.timing[0].dimension));
 }
 

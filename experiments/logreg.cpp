@@ -46,7 +46,7 @@ struct Kernel {
 // The paper corrects for the bias of a unit direction here; rwm, mala, pc-line-fmala know no such correction.
 const Kernel kernels[] = {
     {"rwm", "rwm", "sphere", BiasCorrection::none, 8e-4, 1e-4, 3e-3},
-    {"mala", "mala", "sphere", BiasCorrection::none, 1.5e-3, 3e-4, 6e-3},
+    {"mala", "mala", "sphere", BiasCorrection::none, 4.5e-4, 3e-4, 6e-3},
     {"fmala", "fmala", "sphere", BiasCorrection::coupled, 1.233e-5, 1e-6, 4e-5},
     {"line-fmala", "line-fmala", "sphere", BiasCorrection::coupled, 2.4e-4, 5e-5, 3e-3},
     {"pc-fmala", "pc-fmala", "sphere", BiasCorrection::coupled, 2e-3, 2e-4, 0.2},
@@ -251,7 +251,7 @@ void sample_axes(const LogregSettings& s, Problem& problem, LogregRow& row, Reco
   }
   glm::AxisSettings settings;
   settings.chains = row.chains = s.axis_chains;
-  settings.warmup = s.sweeps / 4;
+  settings.warmup = s.sweeps / 6;
   settings.draws = s.sweeps - settings.warmup;
   settings.seed = s.seed;
   settings.threads = problem.posterior.pool().threads();

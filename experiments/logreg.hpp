@@ -33,7 +33,7 @@ struct LogregSettings {
                                     "newton-line-axis"};
   std::size_t images = 60'000;  ///< of the training set, the first so many
   std::size_t steps = 100'000, burn = 50'000, thin = 100;
-  std::size_t sweeps = 400;     ///< newton-line-axis counts sweeps of 7,850 steps; a quarter is burned
+  std::size_t sweeps = 400;     ///< newton-line-axis counts sweeps of 7,850 steps; a sixth is burned
   std::size_t axis_chains = 2;  ///< of newton-line-axis; the others have one, as in the paper
   std::map<std::string, double> step_sizes = {};  ///< in place of the stored ones
   bool tune = false;                              ///< look for step sizes first

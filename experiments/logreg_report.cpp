@@ -73,7 +73,7 @@ std::string title(const LogregTable& table) {
   const auto& s = table.settings;
   return fmt::format(
       "Table 2: MNIST, softmax regression, D = {0}; {1} training images, {2} steps, {3} burned, every {4}th "
-      "kept; newton-line-axis: {5} sweeps of {0} steps, a quarter burned",
+      "kept; newton-line-axis: {5} sweeps of {0} steps, a sixth burned",
       table.rows.empty() ? 0 : table.rows[0].dimension, s.images, s.steps, s.burn, s.thin, s.sweeps);
 }
 

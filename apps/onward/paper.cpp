@@ -69,6 +69,10 @@ void prepare_folder(Settings& s) {
       throw Error(fmt::format("{} has no checkpoint to go on from; leave --resume out to begin", s.out));
   } else {
     RunFolder::create(folder, s.force);
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string file = entry.path().filename().string();
+      if (file.starts_with("row-") && file.ends_with(".json")) fs::remove(entry.path());
+    }
   }
   s.funnel.checkpoint = (folder / "checkpoint").string();
   s.logreg.folder = s.bnn.folder = s.cnn.table.folder = folder.string();
@@ -328,7 +332,7 @@ void add_paper(CLI::App& app, Action& action) {
   add_count(*command, "--burn", s->burn, 0, "steps that are not kept [logreg half of them, bnn a fifth]");
   add_count(*command, "--thin", s->thin, 1, "logreg, bnn: steps from one kept draw to the next [100]");
   add_count(*command, "--sweeps", l.sweeps, 8,
-            "logreg: of newton-line-axis, 7850 steps each, a quarter burned");
+            "logreg: of newton-line-axis, 7850 steps each, a sixth burned");
   command
       ->add_option_function<std::vector<std::string>>(
           "--step-size",

@@ -45,7 +45,7 @@ void choose_parts(CnnRequest& request, bool quick) {
   const std::string part = !request.part.empty() ? request.part : request.pretrain && !quick ? "none" : "all";
   if (part != "quality" && part != "timing" && part != "all" && part != "none")
     throw UsageError(fmt::format(
-        "--part '{}' is not known: it is quality (Tables 4 and 5), timing (Tables 6 and 7), all or none",
+        "--part '{}' is not known: it is quality (Tables 4 and 7), timing (Tables 5 and 6), all or none",
         part));
   if (part == "none" && !request.pretrain)
     throw UsageError("--part none leaves nothing to do: it goes with --pretrain");
@@ -142,7 +142,7 @@ std::vector<std::string> add_cnn_options(CLI::App& command, CnnRequest& request)
       "cnn: FILE.safetensors with weights of the network with batch norms [what --pretrain left]");
   command.add_option(
       "--part", request.part,
-      "cnn: quality (Tables 4 and 5), timing (Tables 6 and 7), all, or none after --pretrain [all]");
+      "cnn: quality (Tables 4 and 7), timing (Tables 5 and 6), all, or none after --pretrain [all]");
   add_count(command, "--held-out", t.held_out, 1,
             "cnn: last training images, which choose step sizes and are not trained with");
   add_count(command, "--draws", t.draws, 1, "cnn: of each chain, one a step");

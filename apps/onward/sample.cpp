@@ -468,9 +468,10 @@ void add_sample(CLI::App& app, Action& action) {
           "kept: what is known of the next step's jet is used; fresh: as in the paper, two jets a step")
       ->capture_default_str();
   add_count(*command, "--inner", run.inner, 1, "line samplers: moves along each line");
-  add_number(*command, "--relaxation", run.relaxation, "newton-line: between 0 and 2, over-relaxed above 1");
+  add_number(*command, "--relaxation", run.relaxation,
+             "newton-line: between 0 and 2, over-relaxed above 1; glm's own sampler unless given: 1.3");
   add_count(*command, "--warmup", run.warmup, 0,
-            "steps of warm-up per chain [1000, times D for line samplers]");
+            "steps of warm-up per chain [1000, times D for line samplers; glm: 100 sweeps; net: 1000]");
   add_count(*command, "--draws", run.draws, 1, "draws kept per chain");
   add_count(
       *command, "--thin", run.thin, 1,

@@ -6,6 +6,10 @@
 #include <cmath>
 #include <optional>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <fmt/format.h>
 
 #include "onward/error.hpp"
@@ -445,21 +449,21 @@ AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings, cons
     // the rows have on the way make the next coordinates, and their mean over later sweeps the last ones: at
     // a single place they rest on the few rows that happen to be undecided there.
     std::vector<double> at(s.posterior.coefficients(), 0.0);
-    Floats weights(s.stride(), 0.0f);
-    const auto precision = [&] { return whiten(shared_precision(s.posterior, weights, pool)); };
-    mean_weights(y, Floats(s.classes() * s.stride(), 0.0f).data(), weights.data(), pool);
-    s.use(precision(), at, pool, false);
+    Floats weights(s.classes() * s.stride(), 0.0f);
+    const auto coordinates = [&](const Floats& of_rows) {
+      return whiten(shared_precision(s.posterior, of_rows, pool));
+    };
+    add_class_weights(y, Floats(s.classes() * s.stride(), 0.0f).data(), 1, weights.data(), pool);
+    s.use(coordinates(Floats(weights.begin(), weights.begin() + index(s.stride()))), at, pool, false);
     constexpr std::uint32_t no_chain = 0xffffffff;  // a stream that no chain has
     constexpr int careful_sweeps = 8, first_sweeps = 32, averaged = 16;
     AxisChain scout(s, no_chain, pool);
     scout.start(0);
-    Floats one(s.stride(), 0.0f);
     std::fill(weights.begin(), weights.end(), 0.0f);
     for (int i = 0; i < first_sweeps && !(stop && *stop); ++i) {
       scout.sweep(i < careful_sweeps);
-      if (i < first_sweeps - averaged) continue;
-      mean_weights(y, scout.predictor(), one.data(), pool);
-      for (std::size_t row = 0; row < y.rows(); ++row) weights[row] += one[row] / averaged;
+      if (i >= first_sweeps - averaged)
+        add_class_weights(y, scout.predictor(), 1.0f / averaged, weights.data(), pool);
     }
     if (tells_all_classes(y, scout.predictor()))
       s.warnings.emplace_back(
@@ -468,7 +472,13 @@ AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings, cons
     for (std::size_t k = 0; k < s.classes(); ++k)
       std::copy(scout.coefficients(k).begin(), scout.coefficients(k).end(),
                 at.begin() + static_cast<std::ptrdiff_t>(k * s.width()));
-    s.use(precision(), at, pool, true);
+    s.columns.reset();  // the scout's way is over: room for the matrices of the classes
+    const Whitening last = coordinates(weights);
+    weights = {};
+#if defined(__GLIBC__)
+    malloc_trim(0);  // theirs would stay with the process, and the columns come on top
+#endif
+    s.use(last, at, pool, true);
   }
   s.set_up_seconds = seconds_since(begin);
 }

@@ -162,7 +162,7 @@ void class_odds(const Observations& y, const float* eta, std::size_t k, float* o
   });
 }
 
-void mean_weights(const Observations& y, const float* eta, float* out, ThreadPool& pool) {
+void add_class_weights(const Observations& y, const float* eta, float factor, float* out, ThreadPool& pool) {
   const std::size_t stride = padded_rows(y.rows());
   for_each_piece(y.rows(), pool, [&](std::size_t, std::size_t begin, std::size_t end) {
     for_each_group<T>(
@@ -170,13 +170,12 @@ void mean_weights(const Observations& y, const float* eta, float* out, ThreadPoo
         [&](std::size_t i, std::size_t, const simd::mask_t<T>* mask) {
           const auto [max, sum] = total(eta + i, stride, y.classes(), none);
           const T share = T(1.0f) / sum;
-          T spread(0.0f);
+          const T w = y.weights().empty() ? T(factor) : T(factor) * load_rows<T>(y.weights().data() + i);
           for (std::size_t k = 0; k < y.classes(); ++k) {
             const T p = detail::exp_of_negative(T(load_rows<T>(eta + k * stride + i) - max)) * share;
-            spread = simd::mul_add(p, T(T(1.0f) - p), spread);
+            float* at = out + k * stride + i;
+            store_rows(at, kept(simd::mul_add(T(w * p), T(T(1.0f) - p), load_rows<T>(at)), mask));
           }
-          const T w = y.weights().empty() ? T(1.0f) : load_rows<T>(y.weights().data() + i);
-          store_rows(out + i, kept(T(w * spread * T(1.0f / static_cast<float>(y.classes()))), mask));
         },
         [] {});
   });

@@ -1,5 +1,7 @@
 // `onward paper bnn` as a user runs it, with a small network.
 
+#include <fstream>
+
 #include "program.hpp"
 
 namespace onward::testing {
@@ -55,6 +57,17 @@ TEST_F(PaperBnn, GoesOnWithTheRowsThatAreThere) {
   // Other settings, other rows.
   ASSERT_EQ(onward(line + " --out run --resume --seed 2").code, 0);
   EXPECT_NE(get(path("run/row-mala-400.json")), kept);
+}
+
+TEST_F(PaperBnn, ForceMakesEveryRowAnew) {
+  ASSERT_EQ(onward(line + " --out run").code, 0);
+  auto row = nlohmann::ordered_json::parse(get(path("run/row-mala-400.json")));
+  row["row"]["nll"] = 12345.0;
+  std::ofstream(path("run/row-mala-400.json")) << row;
+  ASSERT_EQ(onward(line + " --out run --resume").code, 0);  // the row is one that would be taken
+  EXPECT_EQ(json_file("run/table.json")["table"][0].at("nll"), 12345.0);
+  ASSERT_EQ(onward(line + " --out run --force").code, 0);
+  EXPECT_NE(json_file("run/table.json")["table"][0].at("nll"), 12345.0);
 }
 
 TEST_F(PaperBnn, InterruptKeepsFinishedSamplers) {

@@ -9,8 +9,10 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
+#include <Eigen/LU>
 
 #include "onward/error.hpp"
+#include "onward/glm/softmax.hpp"
 #include "onward/glm/whitening.hpp"
 #include "reference.hpp"
 
@@ -61,6 +63,52 @@ TEST(Whitening, MakesThePrecisionTheIdentity) {
   EXPECT_LT((w.to_coefficients * w.from_coefficients - Eigen::MatrixXd::Identity(n, n)).norm(), 1e-9);
   EXPECT_TRUE(w.to_coefficients.isUpperTriangular());
   EXPECT_THROW(glm::whiten(Eigen::MatrixXd::Zero(2, 2)), Error);
+}
+
+TEST(Whitening, SharesTheMeanCovarianceOfTheClasses) {
+  const Problem p = problem(glm::Family::categorical, {.rows = 300, .predictors = 2, .weights = true});
+  const glm::Posterior posterior = p.posterior();
+  const auto& y = posterior.observations();
+  const std::size_t stride = glm::padded_rows(p.rows);
+  ThreadPool pool(2);
+  glm::Floats eta(y.classes() * stride, 0.0f), weights(y.classes() * stride, 0.0f);
+  for (std::size_t k = 0; k < y.classes(); ++k)
+    for (std::size_t i = 0; i < p.rows; ++i)
+      eta[k * stride + i] = std::sin(static_cast<float>(3 * i + k)) - static_cast<float>(k);
+  glm::add_class_weights(y, eta.data(), 0.5f, weights.data(), pool);
+  glm::add_class_weights(y, eta.data(), 0.5f, weights.data(), pool);
+
+  const auto n = static_cast<Eigen::Index>(p.columns);
+  std::vector<Eigen::MatrixXd> precisions(y.classes(), Eigen::MatrixXd::Zero(n, n));
+  Eigen::MatrixXd mean = Eigen::MatrixXd::Zero(n, n), covariance = mean;
+  for (std::size_t k = 0; k < y.classes(); ++k) {
+    for (std::size_t i = 0; i < p.rows; ++i) {
+      double total = 0;
+      for (std::size_t j = 0; j < y.classes(); ++j)
+        total += std::exp(static_cast<double>(eta[j * stride + i]));
+      const double q = std::exp(static_cast<double>(eta[k * stride + i])) / total;
+      const double weight = q * (1 - q) * p.weight(i);
+      EXPECT_NEAR(weights[k * stride + i], weight, 1e-6) << i << ' ' << k;
+      Eigen::VectorXd row(n);
+      for (Eigen::Index j = 0; j < n; ++j) row[j] = p.entry(i, static_cast<std::size_t>(j));
+      precisions[k] += weight * row * row.transpose();
+    }
+    for (Eigen::Index j = 0; j < n; ++j)
+      precisions[k](j, j) += posterior.priors()[static_cast<std::size_t>(j)].precision();
+    mean += precisions[k] / static_cast<double>(y.classes());
+  }
+  for (const auto& precision : precisions)
+    covariance += (precision + 0.01 * mean).inverse() / static_cast<double>(y.classes());
+  const Eigen::MatrixXd shared = glm::shared_precision(posterior, weights, pool);
+  EXPECT_LT((shared * covariance - Eigen::MatrixXd::Identity(n, n)).norm(), 1e-4);
+
+  // A class of which no row tells anything.
+  std::fill(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(stride), 0.0f);
+  EXPECT_NO_THROW(glm::whiten(glm::shared_precision(posterior, weights, pool)));
+  // One set of weights stands for all classes.
+  const glm::Floats one(weights.end() - static_cast<std::ptrdiff_t>(stride), weights.end());
+  EXPECT_LT((glm::shared_precision(posterior, one, pool) - precisions.back()).norm(),
+            1e-4 * precisions.back().norm());
 }
 
 /// One predictor that tells the outcomes apart.

@@ -19,7 +19,7 @@ double softmax_residuals(const Observations& y, const float* eta, float* residua
 void class_odds(const Observations& y, const float* eta, std::size_t k, float* odds, float* others,
                 ThreadPool& pool);
 
-/// out[i] = w_i times the mean over classes of p (1 - p).
-void mean_weights(const Observations& y, const float* eta, float* out, ThreadPool& pool);
+/// Adds factor times w_i p (1 - p) of each class, class after class, to `out`.
+void add_class_weights(const Observations& y, const float* eta, float factor, float* out, ThreadPool& pool);
 
 }  // namespace onward::glm

@@ -16,8 +16,12 @@ struct Whitening {
 /// Throws Error if the precision is not positive definite.
 Whitening whiten(const Eigen::MatrixXd& precision);
 
-/// For categorical: X^T W X + prior, one matrix for all classes; W is diagonal and holds the mean over
-/// classes of p (1 - p) in each row. Classes differ little in it, and it need not be exact.
+/// For categorical: one matrix for all classes, from the weights p (1 - p) of the rows for each class, class
+/// after class (or for one that stands for all). It is the inverse of the mean over classes of their
+/// covariances (X^T W_k X + prior)^-1, so that in coordinates whitened by it no class is wide, and slow to
+/// explore: the mean of the precisions leaves directions that few classes are sure of up to 30 times too
+/// narrow for the others on handwritten digits. A class that hardly any row tells of counts as at most 10
+/// times as wide as the mean of the precisions would be, or it alone would decide the coordinates of all.
 Eigen::MatrixXd shared_precision(const Posterior& posterior, const Floats& weights, ThreadPool& pool);
 
 }  // namespace onward::glm
