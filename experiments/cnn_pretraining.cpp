@@ -118,9 +118,11 @@ std::optional<Pretraining> pretrain(const PretrainingSettings& s, const EpochLis
   net::validate(s.sgd);
   const std::string name = "pretraining";
   if (!fs::exists(start_file(s.folder))) fs::remove(fs::path(s.folder) / ("row-" + name + ".json"));
-  const RowJob job{name, settings_json(s), [&](const Share& share) -> ordered_json {
+  const RowJob job{name, settings_json(s),
+                   [&](const Share& share) -> ordered_json {
                      return {{"epochs", to_json(train(s, listener, share))}};
-                   }};
+                   },
+                   true};
   const auto row = make_row(s.folder, job, progress, stop);
   if (!row) return std::nullopt;
   return pretraining_from_json(row->at("epochs"));

@@ -1,5 +1,7 @@
 #include "logreg_report.hpp"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "onward/plot/figure.hpp"
@@ -40,7 +42,9 @@ std::string axes_beside_the_paper(const LogregTable& table) {
     if (row.sampler == "newton-line-axis") axes = &row;
     if (row.sampler.ends_with("fmala") && (best == nullptr || rate(row) > rate(*best))) best = &row;
   }
-  if (best == nullptr || axes == nullptr) return {};
+  constexpr double agreeing = 1.05;  // of chains that have not arrived a ratio says nothing
+  if (best == nullptr || axes == nullptr || !(axes->rhat_log_density.value_or(INFINITY) < agreeing))
+    return {};
   return fmt::format(
       "ESS of the weights per second: newton-line-axis makes {:.0f} times that of {}, the best of the "
       "paper's four "

@@ -113,7 +113,20 @@ std::optional<ordered_json> kept_row(const std::string& folder, const RowJob& jo
   std::ifstream in(row_file(folder, job));
   if (!in) return std::nullopt;
   const auto json = ordered_json::parse(in, nullptr, false);
-  if (json.is_discarded() || json.value("settings", ordered_json()) != job.settings) return std::nullopt;
+  if (json.is_discarded()) return std::nullopt;
+  const auto settings = json.value("settings", ordered_json::object());
+  if (job.replaces && settings != job.settings) return std::nullopt;
+  for (const auto& [key, value] : job.settings.items())
+    if (!settings.contains(key) || settings.at(key) != value)
+      throw Error(fmt::format(
+          "{} was made with {} {}, not {}: give another folder by --out, or --force to make every row anew",
+          row_file(folder, job).string(), key, settings.contains(key) ? settings.at(key).dump() : "unset",
+          value.dump()));
+  if (settings.size() != job.settings.size())
+    throw Error(fmt::format(
+        "{} was made with other settings ({}): give another folder by --out, or --force to make every row "
+        "anew",
+        row_file(folder, job).string(), settings.dump()));
   return json.at("row");
 }
 

@@ -16,9 +16,9 @@ using Share = std::function<void(double)>;
 
 struct RowJob {
   std::string name;                 ///< row-NAME.json is its file
-  nlohmann::ordered_json settings;  ///< what the row depends on: one that was kept serves only if all of it
-                                    ///< is the same
+  nlohmann::ordered_json settings;  ///< what the row depends on
   std::function<nlohmann::ordered_json(const Share& progress)> work;
+  bool replaces = false;  ///< a kept row that has other settings; otherwise it is refused
 };
 
 /// The row: from the folder (empty: there is none), or by work() in a child process, and then kept. Nothing

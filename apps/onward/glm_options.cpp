@@ -135,6 +135,22 @@ std::vector<std::string> read_names(const std::string& file) {
   return names;
 }
 
+/// Default priors of a gaussian regression are in units of y: 2.5 of its sds for coefficients and sigma, 10
+/// about its mean for the intercept.
+void use_units_of(const std::vector<double>& y, const std::vector<double>& offset, const GlmWords& words,
+                  glm::PosteriorOptions& options) {
+  const bool shifted = offset.size() == y.size();
+  const auto n = static_cast<double>(y.size());
+  double mean = 0, squares = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) mean += (y[i] - (shifted ? offset[i] : 0)) / n;
+  for (std::size_t i = 0; i < y.size(); ++i) squares += std::pow(y[i] - (shifted ? offset[i] : 0) - mean, 2);
+  const double sd = std::sqrt(squares / n);
+  if (!(sd > 0) || !std::isfinite(sd)) return;  // what is wrong with such a y is said elsewhere
+  if (words.prior.empty()) options.coefficients.scale *= sd;
+  if (words.prior_intercept.empty()) options.intercept.scale *= sd, options.intercept.location = mean;
+  if (words.prior_scale.empty()) options.scale.scale *= sd;
+}
+
 void require(const std::string& option, const std::string& value, const std::string& what) {
   if (value.empty()) throw UsageError(fmt::format("{0} is missing: glm needs {0} {1}", option, what));
 }
@@ -158,9 +174,12 @@ std::vector<const CLI::Option*> add_glm_options(CLI::App& command, GlmWords& wor
   add("--trials", words.trials, "binomial: FILE.npy with the number of trials of each row");
   add("--offset", words.offset, "FILE.npy with what is added to the predictor");
   add("--weights", words.weights, "FILE.npy: how many times a row counts");
-  add("--prior", words.prior, "of the coefficients: normal:SCALE, student-t:DF:SCALE or flat [normal:2.5]");
-  add("--prior-intercept", words.prior_intercept, "of the intercept [normal:10]");
-  add("--prior-scale", words.prior_scale, "of sigma or phi, cut at 0 [student-t:3:2.5]");
+  add("--prior", words.prior,
+      "of the coefficients: normal:SCALE, student-t:DF:SCALE or flat [normal:2.5; gaussian: 2.5 sds of y]");
+  add("--prior-intercept", words.prior_intercept,
+      "of the intercept [normal:10; gaussian: 10 sds of y about its mean]");
+  add("--prior-scale", words.prior_scale,
+      "of sigma or phi, cut at 0 [student-t:3:2.5; gaussian: 2.5 sds of y]");
   with_heading(command.add_flag("--no-intercept", words.no_intercept, "no column of ones before those of X"));
   add_number(command, "--sigma", words.sigma, "gaussian: known; without it sampled");
   with_heading(command.get_option("--sigma"));
@@ -174,7 +193,8 @@ void refuse_glm_options(const std::vector<const CLI::Option*>& options, const st
                         const std::vector<std::string>& shared) {
   for (const auto* option : options)
     if (option->count() > 0 && std::find(shared.begin(), shared.end(), option->get_name()) == shared.end())
-      throw UsageError(fmt::format("{} belongs to the model glm, not to {}", option->get_name(), model));
+      throw UsageError(fmt::format("{} belongs to the model glm, not to {}.{}", option->get_name(), model,
+                                   suggestion(model, std::vector<std::string>{"glm"})));
 }
 
 glm::Posterior make_regression(const GlmWords& words, std::shared_ptr<ThreadPool> pool) {
@@ -189,6 +209,10 @@ glm::Posterior make_regression(const GlmWords& words, std::shared_ptr<ThreadPool
   if (!words.prior_scale.empty()) options.scale = parse_prior("--prior-scale", words.prior_scale);
   if (words.sigma && family != Family::gaussian)
     throw UsageError(fmt::format("--sigma is for the gaussian family, not for {}", words.family));
+  if (!words.prior_scale.empty() && family != Family::gaussian && family != Family::negative_binomial)
+    throw UsageError(fmt::format("--prior-scale is of sigma or phi, which {} has not", words.family));
+  if (!words.prior_intercept.empty() && words.no_intercept)
+    throw UsageError("--prior-intercept and --no-intercept do not go together");
   if (words.phi && family != Family::negative_binomial)
     throw UsageError(fmt::format("--phi is for the negative-binomial family, not for {}", words.family));
   const auto above_0 = [](const char* option, const std::optional<double>& value) {
@@ -205,6 +229,7 @@ glm::Posterior make_regression(const GlmWords& words, std::shared_ptr<ThreadPool
   if (!words.trials.empty()) rows.trials = read_rows("--trials", words.trials);
   if (!words.offset.empty()) rows.offset = read_rows("--offset", words.offset);
   if (!words.weights.empty()) rows.weights = read_rows("--weights", words.weights);
+  if (family == Family::gaussian) use_units_of(y, rows.offset, words, options);
   auto observations = std::make_shared<glm::Observations>(family, y, rows);
   return glm::Posterior(std::make_shared<Design>(read_design(words)), std::move(observations),
                         std::move(options), std::move(pool));

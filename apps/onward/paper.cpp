@@ -380,8 +380,18 @@ void add_paper(CLI::App& app, Action& action) {
   command->add_flag("--resume", s->resume, "go on with a run into --out that was cut short");
   command->add_flag("--json", s->json, "one JSON object on stdout instead of the table");
   command->add_flag("--quiet", s->quiet, "no progress or notes");
-  command->callback(
-      [s, command, &action] { action = [s, command] { return run_experiment(*s, *command); }; });
+  command->callback([s, command, &action] {
+    action = [s, command] {
+      try {
+        return run_experiment(*s, *command);
+      } catch (...) {
+        // A folder made for nothing would be in the way of the next try.
+        std::error_code none;
+        if (!s->out.empty() && fs::is_empty(s->out, none)) fs::remove(s->out, none);
+        throw;
+      }
+    };
+  });
 }
 
 }  // namespace onward::app

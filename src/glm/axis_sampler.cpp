@@ -152,15 +152,30 @@ AxisChain::AxisChain(const Shared& shared, std::uint32_t chain, ThreadPool& pool
   out_.resize(s_.names.size());
 }
 
+/// From the centre by normal noise of so many widths, or less: where the posterior is far from normal, such a
+/// place may be so improbable that no chain would find back from it.
 void AxisChain::start(double spread) {
+  refresh(false);
+  if (spread == 0) return;
   const std::size_t width = s_.width();
   std::vector<double> z(width);
+  std::vector<Vector> steps;
+  const std::vector<Vector> centre = beta_;
   for (std::size_t k = 0; k < beta_.size(); ++k) {
     stream_.normals(k, Purpose::start, z);
-    const Vector step = s_.whitening.to_coefficients.triangularView<Eigen::Upper>() *
-                        Eigen::Map<const Vector>(z.data(), index(width));
-    beta_[k] += spread * step;
+    steps.emplace_back(s_.whitening.to_coefficients.triangularView<Eigen::Upper>() *
+                       Eigen::Map<const Vector>(z.data(), index(width)));
   }
+  const double at_centre = log_density();
+  constexpr double least_spread = 1e-3;
+  for (; spread > least_spread; spread /= 2) {
+    for (std::size_t k = 0; k < beta_.size(); ++k) beta_[k] = centre[k] + spread * steps[k];
+    refresh(false);
+    // A normal density would fall by half of that on average.
+    const double expected = spread * spread * static_cast<double>(width * beta_.size());
+    if (at_centre - log_density() < 20 + 2 * expected) return;
+  }
+  beta_ = centre;
   refresh(false);
 }
 
@@ -207,7 +222,7 @@ Jet AxisChain::prior_along(std::size_t k, std::size_t j, double alpha) const {
     const Jet jet = prior.at(beta_[k][i] + alpha * axis[i]);
     sum.value += jet.value - prior.at(beta_[k][i]).value;
     sum.slope += jet.slope * axis[i];
-    sum.curvature += jet.curvature * axis[i] * axis[i];
+    sum.curvature += prior.touching_curvature(beta_[k][i] + alpha * axis[i]) * axis[i] * axis[i];
   }
   return sum;
 }
@@ -288,7 +303,8 @@ void AxisChain::move_classes_together() {
       Jet sum;
       for (const Vector& beta : beta_) {
         const Jet one = prior.at(beta[index(j)] + alpha);
-        sum.value += one.value, sum.slope += one.slope, sum.curvature += one.curvature;
+        sum.value += one.value, sum.slope += one.slope;
+        sum.curvature += prior.touching_curvature(beta[index(j)] + alpha);
       }
       return sum;
     };

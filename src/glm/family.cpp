@@ -219,10 +219,38 @@ std::vector<std::string> family_names() {
 Family parse_family(std::string_view name) {
   for (const auto& f : families)
     if (f.name == name) return f.family;
-  const std::string asked(name);
-  throw UsageError(fmt::format("there is no family '{}'.{} Families: {}", name,
-                               suggestion(asked, family_names()), joined(family_names())));
+  static constexpr std::pair<std::string_view, std::string_view> elsewhere[] = {
+      {"logistic", "bernoulli"},   {"logit", "bernoulli"},        {"binary", "bernoulli"},
+      {"normal", "gaussian"},      {"linear", "gaussian"},        {"multinomial", "categorical"},
+      {"softmax", "categorical"},  {"multiclass", "categorical"}, {"negbin", "negative-binomial"},
+      {"nb", "negative-binomial"}, {"counts", "poisson"}};
+  std::string hint = suggestion(std::string(name), family_names());
+  for (const auto& [word, family] : elsewhere)
+    if (word == name) hint = fmt::format(" It is called {} here.", family);
+  throw UsageError(
+      fmt::format("there is no family '{}'.{} Families: {}", name, hint, joined(family_names())));
 }
+
+namespace {
+
+/// Throws if numbers are so far from 0 that floats hardly tell them apart.
+void check_spread(std::span<const double> y, const std::vector<double>& offset) {
+  const auto n = static_cast<double>(y.size());
+  const auto each = [&](std::size_t i) { return offset.size() == y.size() ? y[i] - offset[i] : y[i]; };
+  double mean = 0, squares = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) mean += each(i) / n;
+  for (std::size_t i = 0; i < y.size(); ++i) squares += (each(i) - mean) * (each(i) - mean);
+  const double sd = std::sqrt(squares / n);
+  constexpr double most = 1e5;
+  constexpr double rounding = 1e-12;  // all equal: said elsewhere
+  if (sd > rounding * std::abs(mean) && std::abs(mean) > most * sd)
+    throw Error(
+        fmt::format("y has mean {:.6g} and sd {:.3g}, too far from 0 for computations in float: "
+                    "subtract the mean from y",
+                    mean, sd));
+}
+
+}  // namespace
 
 Observations::Observations(Family family, std::span<const double> y, const RowOptions& options)
     : family_(family), rows_(y.size()) {
@@ -236,6 +264,7 @@ Observations::Observations(Family family, std::span<const double> y, const RowOp
       std::all_of(options.weights.begin(), options.weights.end(), [](double w) { return w == 0; }))
     throw Error("every weight is 0: no row counts. Give some rows a weight above 0");
   check_column("offset", options.offset, rows_, -INFINITY, "a finite number");
+  if (family == Family::gaussian) check_spread(y, options.offset);
   if (family == Family::binomial && options.trials.empty())
     throw UsageError("the binomial family needs the number of trials of each row (--trials)");
   if (family != Family::binomial && !options.trials.empty())

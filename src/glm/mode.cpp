@@ -116,7 +116,7 @@ class Newton {
     if (posterior.options().known_scale) scale_ = *posterior.options().known_scale;
     for (std::size_t j = 0; j < x_.columns(); ++j) beta_[index(j)] = posterior.priors()[j].location;
     if (x_.has_intercept()) beta_[0] = start_of_intercept(y_);
-    if (posterior.samples_scale()) update_scale(beta_);
+    if (posterior.samples_scale()) update_scale(beta_, 0);
   }
 
   Mode run() {
@@ -133,8 +133,8 @@ class Newton {
     double value = log_density(beta_);
     if (!std::isfinite(value))
       throw Error(
-          "the log density is not finite at the start of the search for the mode: standardise the columns "
-          "and the offset");
+          "the log density is not finite at the start of the search for the mode: standardise the columns, "
+          "and see that the offset is on the scale of the predictor (of exposures it is the logarithm)");
     bool converged = false;
     for (; mode.iterations < most_iterations && !converged; ++mode.iterations) {
       Eigen::VectorXd gradient;
@@ -156,7 +156,7 @@ class Newton {
       if (!(there >= value - 1e-9 * std::abs(value))) break;  // no way up: as good as floats allow
       beta_ += length * step;
       const double scale_before = scale_;
-      if (posterior_.samples_scale()) update_scale(beta_);
+      if (posterior_.samples_scale()) update_scale(beta_, expected_squares(mode.precision));
       value = log_density(beta_);
       if (any_flat) check_divergence();
       converged = gain < 1e-5 && std::abs(std::log(scale_ / scale_before)) < 1e-4;
@@ -339,13 +339,27 @@ class Newton {
     }
   }
 
+  /// Gaussian: what the coefficients' spread about the mode adds to the sum of squares on average. Without it
+  /// the scale would be that of the joint mode, which is too small, and 0 if there are as many columns as
+  /// rows.
+  double expected_squares(const Eigen::MatrixXd& precision) const {
+    if (y_.family() != Family::gaussian) return 0;
+    const Eigen::MatrixXd covariance =
+        precision.llt().solve(Eigen::MatrixXd::Identity(precision.rows(), precision.cols()));
+    double held_by_priors = 0;
+    for (std::size_t j = 0; j < x_.columns(); ++j)
+      held_by_priors += posterior_.priors()[j].precision() * covariance(index(j), index(j));
+    const double told = static_cast<double>(x_.columns()) - held_by_priors;
+    return std::isfinite(told) ? std::max(told, 0.0) * scale_ * scale_ : 0.0;
+  }
+
   /// The best scale for these coefficients, its prior included.
-  void update_scale(const Eigen::VectorXd& beta) {
+  void update_scale(const Eigen::VectorXd& beta, double more_squares) {
     predict(beta);
     double log_scale = std::log(scale_);
     double squares = 0;
     if (y_.family() == Family::gaussian) {
-      squares = -2 * y_.sums({.eta = eta_.data()}, pool_).value;
+      squares = -2 * y_.sums({.eta = eta_.data()}, pool_).value + more_squares;
       log_scale = 0.5 * std::log(std::max(squares / std::max(y_.total_weight(), 1.0), 1e-30));
     }
     for (int iteration = 0; iteration < 50; ++iteration) {

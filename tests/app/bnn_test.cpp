@@ -9,6 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class PaperBnn : public Program {
@@ -54,9 +55,11 @@ TEST_F(PaperBnn, GoesOnWithTheRowsThatAreThere) {
   ASSERT_EQ(onward(line + " --out run --resume").code, 0);
   EXPECT_EQ(timeless(json_file("run/table.json")), timeless(whole));
   EXPECT_EQ(get(path("run/row-mala-400.json")), kept);
-  // Other settings, other rows.
-  ASSERT_EQ(onward(line + " --out run --resume --seed 2").code, 0);
-  EXPECT_NE(get(path("run/row-mala-400.json")), kept);
+  // Rows of other settings are not replaced unasked.
+  const Outcome other = onward(line + " --out run --resume --seed 2");
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err, AllOf(HasSubstr("seed 1, not 2"), HasSubstr("--force")));
+  EXPECT_EQ(get(path("run/row-mala-400.json")), kept);
 }
 
 TEST_F(PaperBnn, ForceMakesEveryRowAnew) {

@@ -90,6 +90,67 @@ TEST_F(Glm, AxesAndPlainKernelsAgreeForEveryFamily) {
   }
 }
 
+TEST_F(Glm, DefaultPriorsOfGaussianAreInUnitsOfY) {
+  std::vector<double> prices(rows);
+  const NpyArray measured = read_npy(path("measured.npy"));
+  const std::vector<double> y = measured.to_doubles();
+  for (std::size_t i = 0; i < rows; ++i) prices[i] = 200'000 + 50'000 * y[i];
+  save("prices.npy", prices);
+  const json small = sampled("--y measured.npy --family gaussian"),
+             large = sampled("--y prices.npy --family gaussian");
+  for (std::size_t j = 0; j < small.at("parameters").size(); ++j) {
+    const json &p = small["parameters"][j], &q = large["parameters"][j];
+    const double shift = p["name"] == "intercept" ? 200'000 : 0;
+    const double error =
+        50'000 * std::hypot(p["mcse_mean"].get<double>(), q["mcse_mean"].get<double>() / 50'000);
+    EXPECT_NEAR(q["mean"].get<double>(), shift + 50'000 * p["mean"].get<double>(), 5.5 * error) << p["name"];
+    EXPECT_NEAR(q["sd"].get<double>() / p["sd"].get<double>(), 50'000, 5'000) << p["name"];
+  }
+}
+
+TEST_F(Glm, ChainsStartWhereTheyCanMoveWithMoreColumnsThanRows) {
+  // Widths at the mode are those of the prior here, and 1.5 of them away a count's mean may be e^50.
+  constexpr std::size_t few = 20, many = 30;
+  std::vector<double> wide(few * many), noise(few), counts(few);
+  Stream(5, 0).normals(0, Purpose::noise, wide);
+  Stream(5, 0).normals(1, Purpose::noise, noise);
+  for (std::size_t i = 0; i < few; ++i) counts[i] = std::floor(std::exp(noise[i]));
+  save("wide.npy", wide, {few, many});
+  save("few.npy", counts);
+  save("measured-few.npy", noise);
+  const auto rhat = [&](const std::string& words) {
+    const Outcome outcome = onward("sample glm --x wide.npy --seed 1 --out none --quiet --json " + words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return json::parse(outcome.out).at("max_rhat").get<double>();
+  };
+  EXPECT_LT(rhat("--y few.npy --family poisson"), 1.05);
+  // Sigma and coefficients are coupled closely, but the posterior is proper.
+  EXPECT_LT(rhat("--y measured-few.npy --family gaussian --draws 4000"), 1.2);
+}
+
+TEST_F(Glm, FamiliesOfOtherProgramsAreKnownByTheirNames) {
+  wrong_usage("sample glm --x x.npy --y yes.npy --family logistic", {"logistic", "called bernoulli"});
+  wrong_usage("sample glm --x x.npy --y yes.npy --family multinomial", {"called categorical"});
+  wrong_usage("sample gml --x x.npy --y yes.npy", {"gml", "Did you mean glm?"});
+  wrong_usage("sample glm --x x.npy --y yes.npy --family bernoulli --prior-scale normal:1",
+              {"--prior-scale"});
+  wrong_usage("sample glm --x x.npy --y yes.npy --family bernoulli --no-intercept --prior-intercept flat",
+              {"--prior-intercept", "--no-intercept"});
+}
+
+TEST_F(Glm, FlatPriorOfPhiIsRefused) {
+  wrong_usage("sample glm --x x.npy --y counts.npy --family negative-binomial --prior-scale flat",
+              {"flat prior of phi", "normal or student-t"});
+}
+
+TEST_F(Glm, OutcomesFarFromZeroAreNamed) {
+  std::vector<double> y = read_npy(path("measured.npy")).to_doubles();
+  for (double& each : y) each += 1e7;
+  save("far.npy", y);
+  cannot("sample glm --x x.npy --y far.npy --family gaussian --out none --prior-intercept flat",
+         {"mean 1e+07", "subtract the mean"});
+}
+
 TEST_F(Glm, ResultsHaveTheShapeOfAnyRun) {
   const Outcome outcome = onward(
       "sample glm --x x.npy --y yes.npy --family bernoulli --chains 3 --draws 40 --seed 2 --out run --json");

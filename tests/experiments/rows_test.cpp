@@ -36,7 +36,14 @@ TEST_F(Rows, AreFoundAgainIfNothingChanged) {
   const std::string folder = path("").string();
   const auto first = made(job(), folder);
   EXPECT_EQ(made(job(), folder), first);
-  EXPECT_NE(made(job({{"seed", 2}}), folder), first);
+  EXPECT_THAT(
+      [&] {
+        made(job({{"seed", 2}}), folder);
+      },
+      ::testing::ThrowsMessage<Error>(HasSubstr("seed 1, not 2")));
+  RowJob other = job({{"seed", 2}});
+  other.replaces = true;
+  EXPECT_NE(made(other, folder), first);
   // What is no row is made anew.
   put("row-a.json", "{\"settings\": ");
   EXPECT_TRUE(made(job(), folder)->contains("process"));

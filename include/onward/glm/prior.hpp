@@ -28,6 +28,13 @@ struct Prior {
     return {-0.5 * (degrees + 1) * std::log1p(z * z / degrees), -(degrees + 1) * z / (m * scale),
             -(degrees + 1) * (degrees - z * z) / (m * m * scale * scale)};
   }
+  /// The curvature at x of the normal that touches the density there from below. A student-t's own curvature
+  /// passes through 0, and proposals as wide as that would be turned down for ever.
+  double touching_curvature(double x) const {
+    if (kind != Kind::student_t) return at(x).curvature;
+    const double z = (x - location) / scale;
+    return -(degrees + 1) / ((degrees + z * z) * scale * scale);
+  }
   /// The curvature that Newton's method and whitening count on: that of the centre, never negative.
   double precision() const {
     if (kind == Kind::flat) return 0;
