@@ -56,6 +56,7 @@ Proposal propose(const Jet& jet, const Rule& rule, bool& floored) {
 
 /// Updates of log sigma or log phi a sweep, and their rule: its conditional is skewed, and an update cheap.
 constexpr std::size_t scale_moves = 3;
+constexpr std::size_t joint_moves = 2;  // of sigma and coefficients, where they are coupled
 constexpr Rule scale_rule{1.0, 0.1, 2.5};
 
 double log_normal(double x, const Proposal& p) {
@@ -121,7 +122,9 @@ class AxisChain {
   std::vector<Vector> prior_slopes_;  // derivative of the log prior by each coefficient (normal priors)
   Rule rule_ = careful;               // of this sweep
   double log_scale_ = 0;
-  double value_ = 0;  // sum over rows at the present place
+  double value_ = 0;                // sum over rows at the present place
+  std::size_t first_of_scale_ = 0;  // of the random numbers of a sweep
+  bool coupled_ = false;            // sigma and the coefficients
   Floats eta_, odds_, moved_, others_;
   std::vector<double> noise_, uniforms_, out_;
 
@@ -131,6 +134,7 @@ class AxisChain {
   void sweep_axes(const Observations& y, std::size_t k, Floats& eta);
   void sweep_classes();
   void move_classes_together();
+  void move_scale_and_coefficients();
   void update_scale();
   bool accepts(double log_ratio, std::size_t draw) const { return std::log(uniforms_[draw]) < log_ratio; }
 };
@@ -146,7 +150,11 @@ AxisChain::AxisChain(const Shared& shared, std::uint32_t chain, ThreadPool& pool
   eta_.assign(classes * s_.stride(), 0.0f);
   moved_.assign(s_.stride(), 0.0f);
   if (classes > 1) odds_ = others_ = moved_;
-  const std::size_t draws = width * classes + (classes > 1 ? width : 0) + 2 * scale_moves;
+  first_of_scale_ = width * classes + (classes > 1 ? width : 0);
+  const Observations& y = s_.posterior.observations();
+  // With many more rows than columns the coefficients say little of sigma.
+  coupled_ = y.family() == Family::gaussian && s_.posterior.samples_scale() && 4 * width >= y.rows();
+  const std::size_t draws = first_of_scale_ + 2 * scale_moves + (coupled_ ? 2 * joint_moves : 0);
   noise_.resize(draws);
   uniforms_.resize(draws);
   out_.resize(s_.names.size());
@@ -340,7 +348,7 @@ void AxisChain::update_scale() {
   };
   Jet here = jet(log_scale_);
   for (std::size_t move = 0; move < scale_moves; ++move) {
-    const std::size_t draw = noise_.size() - 2 * scale_moves + 2 * move;
+    const std::size_t draw = first_of_scale_ + 2 * move;
     bool floored = false, floored_there = false;
     Proposal forward = propose(here, scale_rule, floored);
     // One move in ten is a plain one of random width, the same both ways: tails of a log scale are nearly
@@ -358,6 +366,49 @@ void AxisChain::update_scale() {
   }
 }
 
+/// With about as many columns as rows, sigma is held by the residuals and the residuals by sigma, and neither
+/// moves far alone. Here log sigma moves by delta and with it every axis is stretched about the centre by
+/// e^(w delta), w being the share of the data in what holds that axis: a map with a known Jacobian, undone by
+/// -delta.
+void AxisChain::move_scale_and_coefficients() {
+  const Observations& y = s_.posterior.observations();
+  const std::size_t width = s_.width();
+  Vector& beta = beta_[0];
+  const Eigen::Map<const Vector> centre(s_.centre.data(), index(width));
+  const auto log_density_at = [&](const Vector& place, const Floats& eta, double log_scale) {
+    const double sigma = std::exp(log_scale);
+    double sum = y.constant(sigma) + y.sums({.eta = eta.data(), .scale = sigma}, pool_).value +
+                 s_.posterior.options().scale.at_log(log_scale).value;
+    for (std::size_t j = 0; j < width; ++j) sum += s_.posterior.priors()[j].at(place[index(j)]).value;
+    return sum;
+  };
+  double here = log_density_at(beta, eta_, log_scale_);
+  for (std::size_t move = 0; move < joint_moves; ++move) {
+    const std::size_t draw = first_of_scale_ + 2 * (scale_moves + move);
+    constexpr double narrowest = 0.02, widest = 1;
+    const double delta =
+        noise_[draw] * narrowest * std::pow(widest / narrowest, uniforms_[draw + 1]);  // of any width
+    Vector u = s_.whitening.from_coefficients.triangularView<Eigen::Upper>() * (beta - centre);
+    double log_jacobian = 0;
+    for (std::size_t j = 0; j < width; ++j) {
+      const double share = std::clamp(1 + s_.axis_curvature[j], 0.0, 1.0);
+      u[index(j)] *= std::exp(share * delta);
+      log_jacobian += share * delta;
+    }
+    const Vector place = centre + s_.whitening.to_coefficients.triangularView<Eigen::Upper>() * u;
+    Floats eta(eta_.size(), 0.0f);
+    s_.columns->multiply({u.data(), width}, s_.base.data(), eta.data(), pool_);
+    const double there = log_density_at(place, eta, log_scale_ + delta);
+    const double log_ratio = there - here + log_jacobian;
+    if (!std::isfinite(log_ratio) || !accepts(log_ratio, draw)) continue;
+    beta = place;
+    eta_ = std::move(eta);
+    log_scale_ += delta;
+    here = there;
+  }
+  set_prior_slopes();
+}
+
 void AxisChain::sweep(bool is_warmup) {
   ++number_;
   constexpr double anywhere = 1e300;
@@ -371,6 +422,7 @@ void AxisChain::sweep(bool is_warmup) {
   else
     sweep_axes(s_.posterior.observations(), 0, eta_);
   if (s_.posterior.samples_scale()) update_scale();
+  if (coupled_) move_scale_and_coefficients();
   if (number_ % s_.settings.refresh_every == 0) refresh(true);
 }
 

@@ -170,6 +170,17 @@ TEST(AxisSampler, AgreesWithQuadratureInTwoDimensions) {
   }
 }
 
+TEST(AxisSampler, AgreesWithQuadratureWhereSigmaAndCoefficientsAreCoupled) {
+  Problem p =
+      problem(glm::Family::gaussian, {.rows = 4, .predictors = 1, .intercept = false, .offset = true});
+  // Narrow enough for the quadrature, which goes 12 widths of the mode.
+  p.priors.coefficients = glm::Prior::normal(0.2, 0.4);
+  p.priors.scale = glm::Prior::normal(0, 2);
+  EXPECT_LT(sampler_z(p, 300), bound);
+  p.priors.coefficients = glm::Prior::student_t(10, 1, 0.3);
+  EXPECT_LT(sampler_z(p, 300), bound);
+}
+
 TEST(AxisSampler, AgreesWithQuadratureWithHeavyPriors) {
   for (const glm::Family family : {glm::Family::categorical, glm::Family::poisson}) {
     SCOPED_TRACE(glm::to_string(family));
