@@ -312,7 +312,8 @@ Run carry_out(const Settings& s, Plan& plan, RunSettings resolved, const Hooks& 
   // Ten times the rounding that a few hundred moves leave in a predictor of ordinary size.
   constexpr double worth_a_word = 1e-2;
   if (!s.quiet && result.largest_drift > worth_a_word)
-    say("note: cached predictors were off by up to {:.2g} when they were computed afresh; standardise X, and if y has a large mean subtract it\n",
+    say("note: cached predictors were off by up to {:.2g} when they were computed afresh; standardise X, and "
+        "if y has a large mean subtract it\n",
         result.largest_drift);
   return std::move(result.run);
 }
