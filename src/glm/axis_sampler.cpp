@@ -528,12 +528,19 @@ AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings, cons
     AxisChain scout(s, no_chain, pool);
     scout.start(0);
     std::fill(weights.begin(), weights.end(), 0.0f);
+    // A place that tells all rows' classes proves that they are separable. Not every draw is one, but where
+    // some are their mean nearly always is.
+    bool separable = false;
+    Floats sum(s.classes() * s.stride(), 0.0f);
     for (int i = 0; i < first_sweeps && !(stop && *stop); ++i) {
       scout.sweep(i < careful_sweeps);
+      const float* eta = scout.predictor();
+      for (std::size_t row = 0; row < sum.size(); ++row) sum[row] += eta[row];
+      separable = separable || tells_all_classes(y, eta) || tells_all_classes(y, sum.data());
       if (i >= first_sweeps - averaged)
         add_class_weights(y, scout.predictor(), 1.0f / averaged, weights.data(), pool);
     }
-    if (tells_all_classes(y, scout.predictor()))
+    if (separable)
       s.warnings.emplace_back(
           "Linear combinations of the columns tell the classes apart without error (separable data): the "
           "likelihood has no maximum, and how large the coefficients are is decided by the prior.");
