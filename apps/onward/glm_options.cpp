@@ -8,6 +8,7 @@
 
 #include "number_options.hpp"
 #include "onward/error.hpp"
+#include "onward/glm/spread.hpp"
 #include "onward/io/npy.hpp"
 #include "onward/util/suggest.hpp"
 
@@ -139,12 +140,7 @@ std::vector<std::string> read_names(const std::string& file) {
 /// about its mean for the intercept.
 void use_units_of(const std::vector<double>& y, const std::vector<double>& offset, const GlmWords& words,
                   glm::PosteriorOptions& options) {
-  const bool shifted = offset.size() == y.size();
-  const auto n = static_cast<double>(y.size());
-  double mean = 0, squares = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) mean += (y[i] - (shifted ? offset[i] : 0)) / n;
-  for (std::size_t i = 0; i < y.size(); ++i) squares += std::pow(y[i] - (shifted ? offset[i] : 0) - mean, 2);
-  const double sd = std::sqrt(squares / n);
+  const auto [mean, sd] = glm::spread_of(y, offset);
   if (!(sd > 0) || !std::isfinite(sd)) return;  // what is wrong with such a y is said elsewhere
   if (words.prior.empty()) options.coefficients.scale *= sd;
   if (words.prior_intercept.empty()) options.intercept.scale *= sd, options.intercept.location = mean;

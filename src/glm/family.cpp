@@ -8,6 +8,7 @@
 
 #include "onward/ad/polygamma.hpp"
 #include "onward/error.hpp"
+#include "onward/glm/spread.hpp"
 #include "onward/simd/special.hpp"
 #include "onward/util/suggest.hpp"
 #include "row_loop.hpp"
@@ -235,12 +236,7 @@ namespace {
 
 /// Throws if numbers are so far from 0 that floats hardly tell them apart.
 void check_spread(std::span<const double> y, const std::vector<double>& offset) {
-  const auto n = static_cast<double>(y.size());
-  const auto each = [&](std::size_t i) { return offset.size() == y.size() ? y[i] - offset[i] : y[i]; };
-  double mean = 0, squares = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) mean += each(i) / n;
-  for (std::size_t i = 0; i < y.size(); ++i) squares += (each(i) - mean) * (each(i) - mean);
-  const double sd = std::sqrt(squares / n);
+  const auto [mean, sd] = spread_of(y, offset);
   constexpr double most = 1e5;
   constexpr double rounding = 1e-12;  // all equal: said elsewhere
   if (sd > rounding * std::abs(mean) && std::abs(mean) > most * sd)

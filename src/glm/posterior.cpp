@@ -56,8 +56,7 @@ Posterior::Posterior(std::shared_ptr<const Design> x, std::shared_ptr<const Obse
       options_.scale.kind == Prior::Kind::flat)
     throw UsageError(
         "under a flat prior of phi the posterior of a negative binomial regression cannot be normalised, "
-        "since "
-        "any large phi fits as a Poisson regression does: give it a normal or student-t prior");
+        "since any large phi fits as a Poisson regression does: give it a normal or student-t prior");
   if (options_.each.empty()) {
     priors_.assign(x_->columns(), options_.coefficients);
     if (x_->has_intercept()) priors_[0] = options_.intercept;
