@@ -19,8 +19,8 @@ Whitening whiten(const Eigen::MatrixXd& precision);
 /// For categorical: one matrix for all classes, from the weights p (1 - p) of the rows for each class, class
 /// after class (or for one that stands for all). It is the inverse of the mean over classes of their
 /// covariances (X^T W_k X + prior)^-1, so that in coordinates whitened by it no class is wide, and slow to
-/// explore: the mean of the precisions leaves directions that few classes are sure of up to 30 times too
-/// narrow for the others on handwritten digits. A class that hardly any row tells of counts as at most 10
+/// explore: the mean of the precisions leaves directions that few classes are sure of far too narrow for the
+/// others. A class that hardly any row tells of counts as at most 10
 /// times as wide as the mean of the precisions would be, or it alone would decide the coordinates of all.
 Eigen::MatrixXd shared_precision(const Posterior& posterior, const Floats& weights, ThreadPool& pool);
 
