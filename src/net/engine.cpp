@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "in_order.hpp"
@@ -11,31 +12,66 @@ namespace onward::net {
 namespace {
 
 /// Parameters that are converted, and summed, at a time.
-constexpr std::size_t block = std::size_t{1} << 15;
+constexpr std::size_t block = std::size_t{1} << 13;
 
-LineNorms convert(VectorView theta, VectorView v, std::size_t begin, std::size_t end, float* theta_out,
-                  float* v_out) {
-  LineNorms norms;
-  double largest = 0;
+/// Of a narrow network values are kept if they take no more than this: so much does not count as memory.
+constexpr std::size_t few_bytes = std::size_t{4} << 20;
+
+template <bool on_a_line>
+LineNorms convert(const double* theta, const double* v, std::size_t count, float* theta_out, float* v_out) {
   // Eight sums each, so that additions need not wait for each other.
-  std::array<double, 8> tt{}, tv{}, vv{};
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::size_t lane = i % 8;
-    const double x = theta[i], d = v.empty() ? 0.0 : v[i];
+  constexpr std::size_t width = 8;
+  std::array<double, width> tt{}, tv{}, vv{}, largest{};
+  const auto take = [&](std::size_t i, std::size_t lane) {
+    const double x = theta[i];
     theta_out[i] = static_cast<float>(x);
-    if (!v.empty()) v_out[i] = static_cast<float>(d);
     tt[lane] += x * x;
-    tv[lane] += x * d;
-    vv[lane] += d * d;
-    largest = std::max(largest, std::abs(x));
-  }
-  for (std::size_t lane = 0; lane < 8; ++lane) {
+    largest[lane] = std::max(largest[lane], std::abs(x));
+    if constexpr (on_a_line) {
+      const double d = v[i];
+      v_out[i] = static_cast<float>(d);
+      tv[lane] += x * d;
+      vv[lane] += d * d;
+    }
+  };
+  std::size_t i = 0;
+  for (; i + width <= count; i += width)
+    for (std::size_t lane = 0; lane < width; ++lane) take(i + lane, lane);
+  for (; i < count; ++i) take(i, i % width);
+  LineNorms norms;
+  for (std::size_t lane = 0; lane < width; ++lane) {
     norms.theta_theta += tt[lane];
     norms.theta_v += tv[lane];
     norms.v_v += vv[lane];
   }
-  norms.fits = largest <= std::numeric_limits<float>::max() && std::isfinite(norms.theta_theta);
+  norms.fits = *std::max_element(largest.begin(), largest.end()) <= std::numeric_limits<float>::max() &&
+               std::isfinite(norms.theta_theta);
   return norms;
+}
+
+/// Enough rows for efficient products, yet some pieces for threads to share. It depends on the data and the
+/// network alone, never on the threads: pieces decide the bits.
+std::size_t choose_piece(const Layout& layout, std::size_t rows) {
+  const bool images = layout.input().height * layout.input().width > 1;
+  const std::size_t most = images ? 64 : 256;
+  constexpr double least_work = 8e6;  // floating-point operations: some 50 microseconds
+  const auto least = static_cast<std::size_t>(std::ceil(least_work / std::max(1.0, layout.flops_per_row())));
+  const std::size_t quarter = (rows + 3) / 4;
+  return std::clamp(std::clamp(quarter, std::min(least, most), most), std::size_t{1}, rows);
+}
+
+/// Of a narrow network: whole chunks, with some 10 microseconds of work.
+std::size_t choose_narrow_piece(const Layout& layout, std::size_t rows) {
+  constexpr double least_work = 2e6;
+  const auto chunk = static_cast<double>(NarrowNetwork::chunk());
+  const double chunks = std::ceil(least_work / (chunk * std::max(1.0, layout.flops_per_row())));
+  return std::min(rows, static_cast<std::size_t>(chunks * chunk));
+}
+
+std::size_t pieces(std::size_t rows, std::size_t piece) { return (rows + piece - 1) / piece; }
+
+std::size_t rows_of(std::size_t number, std::size_t piece, std::size_t rows) {
+  return std::min(piece, rows - number * piece);
 }
 
 }  // namespace
@@ -58,7 +94,10 @@ std::unique_ptr<Memory> Engine::Lender<Memory>::take(const Plan& plan) {
       return memory;
     }
   }
-  return std::make_unique<Memory>(plan);
+  if constexpr (std::is_constructible_v<Memory, const Plan&>)
+    return std::make_unique<Memory>(plan);
+  else
+    return std::make_unique<Memory>();
 }
 
 template <class Memory>
@@ -72,30 +111,46 @@ Engine::Engine(std::shared_ptr<const Network> network, Inputs inputs, std::size_
     : network_(std::move(network)),
       inputs_(std::move(inputs)),
       kept_bytes_(kept_bytes),
-      piece_(piece),
+      piece_(piece > 0 ? piece : choose_piece(network_->layout, inputs_.count())),
+      gradient_piece_(piece_),
       pool_(std::move(pool)),
-      plan_(*network_, piece),
-      parameters_(network_->layout.parameter_count()) {}
+      plan_(*network_, piece_),
+      parameters_(network_->layout.parameter_count()) {
+  // Lines within a layer are better off with what lies below it, which only the other way keeps.
+  if (kept_bytes_ > 0 || !NarrowNetwork::takes(network_->layout)) return;
+  narrow_.emplace(plan_);
+  moves_.resize(plan_.units().size());
+  if (piece == 0) piece_ = choose_narrow_piece(network_->layout, inputs_.count());
+}
 
-LineNorms Engine::place(VectorView theta, VectorView v, bool forward_next) {
+LineNorms Engine::place(VectorView theta, VectorView v, Next next) {
   const std::size_t size = parameters_;
-  if (theta_floats_.empty()) {
-    theta_ = plan_.make_weights(false);
-    theta_floats_.resize(size);
-  }
-  if (!v.empty() && !v_) {
-    v_ = plan_.make_weights(true);
-    v_floats_.resize(size);
-  }
+  theta_floats_.resize(size);
+  if (!v.empty()) v_floats_.resize(size);
   std::vector<LineNorms> norms((size + block - 1) / block);
   pool_->for_each(norms.size(), [&](std::size_t i) {
-    norms[i] =
-        convert(theta, v, i * block, std::min(size, (i + 1) * block), theta_floats_.data(), v_floats_.data());
+    const std::size_t at = i * block, count = std::min(block, size - at);
+    norms[i] = v.empty()
+                   ? convert<false>(theta.data() + at, nullptr, count, theta_floats_.data() + at, nullptr)
+                   : convert<true>(theta.data() + at, v.data() + at, count, theta_floats_.data() + at,
+                                   v_floats_.data() + at);
   });
   start_ = store_ = 0;
-  if (forward_next && kept_bytes_ > 0) choose_kept(!v.empty());
+  if (narrow_ && next != Next::gradient) {
+    find_known(next == Next::forward && !v.empty());
+  } else {
+    if (next == Next::forward && kept_bytes_ > 0) choose_kept(!v.empty());
+    pack(!v.empty());
+  }
+  return tree_sum(std::span<const LineNorms>(norms));
+}
+
+/// Brings theta, and v, into the order that products want.
+void Engine::pack(bool direction) {
+  if (theta_.packed.empty()) theta_ = plan_.make_weights(false);
+  if (direction && !v_) v_ = plan_.make_weights(true);
   const std::size_t units = plan_.units().size() - start_;
-  pool_->for_each(v.empty() ? units : 2 * units, [&](std::size_t i) {
+  pool_->for_each(direction ? 2 * units : units, [&](std::size_t i) {
     const OneThread one_thread;
     auto memory = piece_memory_.take(plan_);
     if (i < units)
@@ -104,7 +159,32 @@ LineNorms Engine::place(VectorView theta, VectorView v, bool forward_next) {
       plan_.pack(start_ + i - units, v_floats_.data(), *v_, memory->bench);
     piece_memory_.give(std::move(memory));
   });
-  return tree_sum(std::span<const LineNorms>(norms));
+}
+
+/// Whether the values are known where we are; if not, where they are to be kept.
+void Engine::find_known(bool on_a_line) {
+  at_hand_ = nullptr;
+  is_known_ = false;
+  if (!on_a_line) return;
+  const auto& units = plan_.units();
+  for (std::size_t u = 0; u < units.size(); ++u)
+    moves_[u] = std::any_of(v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].begin),
+                            v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].end),
+                            [](float x) { return x != 0; });
+  const std::size_t kept = narrow_->kept_size(piece_) * pieces(inputs_.count(), piece_);
+  if (!narrow_->keeps_values() || 2 * kept * sizeof(float) > few_bytes) return;
+  for (KnownValues& known : known_)
+    if (!known.theta.empty() &&
+        std::memcmp(known.theta.data(), theta_floats_.data(), parameters_ * sizeof(float)) == 0) {
+      is_known_ = true;
+      std::swap(known, known_[0]);
+      at_hand_ = &known_[0];
+      return;
+    }
+  std::swap(known_[0], known_[1]);
+  at_hand_ = &known_[0];
+  at_hand_->theta.clear();
+  at_hand_->values.resize(kept);
 }
 
 /// Where to start, and what to keep for the next evaluation on this line.
@@ -134,10 +214,6 @@ void Engine::choose_kept(bool on_a_line) {
   if (start_ > 0 && plan_.flops(start_, wanted) < worth_it * plan_.flops(0, units.size())) return;
   start_ = 0;
   store_ = wanted;
-}
-
-std::size_t Engine::rows_of(std::size_t number, std::size_t rows) const {
-  return std::min(piece_, rows - number * piece_);
 }
 
 /// Kernels for all numbers of rows that will occur.
@@ -195,16 +271,34 @@ Stack Engine::piece_forward(const Inputs& inputs, std::size_t first, std::size_t
 void Engine::for_pieces(const Inputs& inputs, std::size_t order, std::size_t start, std::size_t store,
                         const UseOutputs& use) {
   prepare(inputs.count(), order);
-  pool_->for_each(pieces(inputs.count()), [&](std::size_t i) {
+  pool_->for_each(pieces(inputs.count(), piece_), [&](std::size_t i) {
     const OneThread one_thread;
     auto memory = piece_memory_.take(plan_);
-    const std::size_t rows = rows_of(i, inputs.count());
+    const std::size_t rows = rows_of(i, piece_, inputs.count());
     use(i * piece_, rows, piece_forward(inputs, i * piece_, rows, order, start, store, *memory));
     piece_memory_.give(std::move(memory));
   });
 }
 
+void Engine::for_narrow_pieces(const Inputs& inputs, std::size_t order, KnownValues* known,
+                               const UseOutputs& use) {
+  const NarrowNetwork::Line line{theta_floats_.data(), order > 0 ? v_floats_.data() : nullptr, moves_};
+  pool_->for_each(pieces(inputs.count(), piece_), [&](std::size_t i) {
+    auto memory = narrow_memory_.take(plan_);
+    const std::size_t rows = rows_of(i, piece_, inputs.count());
+    NarrowNetwork::Values values;
+    if (known) values = {known->values.data() + i * narrow_->kept_size(piece_), is_known_};
+    use(i * piece_, rows, narrow_->forward(inputs, i * piece_, rows, order, line, values, *memory));
+    narrow_memory_.give(std::move(memory));
+  });
+}
+
 void Engine::forward(std::size_t order, const UseOutputs& use) {
+  if (narrow_) {
+    for_narrow_pieces(inputs_, order, at_hand_, use);
+    if (at_hand_ && !is_known_) at_hand_->theta = theta_floats_;
+    return;
+  }
   if (store_ == 0) {
     if (start_ > 0) ++kept_report_.reused;
     return for_pieces(inputs_, order, start_, 0, use);
@@ -227,7 +321,12 @@ void Engine::forward(std::size_t order, const UseOutputs& use) {
   kept_.theta.assign(theta_floats_.begin(), theta_floats_.begin() + static_cast<std::ptrdiff_t>(before));
 }
 
-void Engine::predict(const Inputs& inputs, const UseOutputs& use) { for_pieces(inputs, 0, 0, 0, use); }
+void Engine::predict(const Inputs& inputs, const UseOutputs& use) {
+  if (narrow_)
+    for_narrow_pieces(inputs, 0, nullptr, use);
+  else
+    for_pieces(inputs, 0, 0, 0, use);
+}
 
 /// Leaves the kept tensors and the last segment.
 void Engine::tape_forward(std::size_t first, std::size_t rows, Tape& tape, BackwardMemory& memory) {
@@ -252,8 +351,9 @@ void Engine::tape_backward(std::size_t first, std::size_t rows, Tape& tape, Back
 }
 
 void Engine::gradient(GradientForm form, const Loss& loss, std::span<double> out) {
-  const std::size_t rows = inputs_.count(), count = pieces(rows), units = plan_.units().size();
-  for (const std::size_t in_piece : {std::min(piece_, rows), rows % piece_})
+  const std::size_t rows = inputs_.count(), piece = gradient_piece_, count = pieces(rows, piece),
+                    units = plan_.units().size();
+  for (const std::size_t in_piece : {std::min(piece, rows), rows % piece})
     if (in_piece > 0) plan_.prepare_backward(in_piece);
   if (!backward_weights_) backward_weights_ = plan_.make_backward_weights();
   pool_->for_each(units, [&](std::size_t i) {
@@ -267,14 +367,14 @@ void Engine::gradient(GradientForm form, const Loss& loss, std::span<double> out
       form == GradientForm::checkpoint ? checkpoints(plan_) : std::vector<std::size_t>{0, units};
   std::vector<std::unique_ptr<Tape>> tapes(count);  // of the form that keeps all
   const auto make_tape = [&](std::size_t i) {
-    return std::make_unique<Tape>(plan_, kept, form == GradientForm::whole ? rows_of(i, rows) : piece_);
+    return std::make_unique<Tape>(plan_, kept, form == GradientForm::whole ? rows_of(i, piece, rows) : piece);
   };
   if (form == GradientForm::whole)
     pool_->for_each(count, [&](std::size_t i) {
       const OneThread one_thread;
       auto memory = backward_memory_.take(plan_);
       tapes[i] = make_tape(i);
-      tape_forward(i * piece_, rows_of(i, rows), *tapes[i], *memory);
+      tape_forward(i * piece, rows_of(i, piece, rows), *tapes[i], *memory);
       backward_memory_.give(std::move(memory));
     });
 
@@ -284,12 +384,12 @@ void Engine::gradient(GradientForm form, const Loss& loss, std::span<double> out
     try {
       const OneThread one_thread;
       auto memory = backward_memory_.take(plan_);
-      const std::size_t in_piece = rows_of(i, rows);
+      const std::size_t in_piece = rows_of(i, piece, rows);
       if (form != GradientForm::whole) {
         if (!memory->tape || memory->tape->kept() != kept) memory->tape = make_tape(i);
-        tape_forward(i * piece_, in_piece, *memory->tape, *memory);
+        tape_forward(i * piece, in_piece, *memory->tape, *memory);
       }
-      tape_backward(i * piece_, in_piece, form == GradientForm::whole ? *tapes[i] : *memory->tape, *memory,
+      tape_backward(i * piece, in_piece, form == GradientForm::whole ? *tapes[i] : *memory->tape, *memory,
                     loss);
       in_order.use(i, [&] {
         for (std::size_t p = 0; p < memory->gradient.size(); ++p) out[p] += memory->gradient[p];
@@ -303,9 +403,15 @@ void Engine::gradient(GradientForm form, const Loss& loss, std::span<double> out
 }
 
 std::size_t Engine::forward_bytes(std::size_t order) const {
-  const std::size_t rows = inputs_.count();
-  const std::size_t weights = 2 * parameters_ * sizeof(float) * (order > 0 ? 2 : 1);
-  const std::size_t at_once = std::min(pool_->threads(), pieces(rows)), in_piece = std::min(piece_, rows);
+  const std::size_t rows = inputs_.count(), count = pieces(rows, piece_);
+  const std::size_t vectors = parameters_ * sizeof(float) * (order > 0 ? 2 : 1), weights = 2 * vectors;
+  const std::size_t at_once = std::min(pool_->threads(), count), in_piece = std::min(piece_, rows);
+  if (narrow_) {
+    const std::size_t kept = 2 * narrow_->kept_size(piece_) * count * sizeof(float);
+    const bool keeps = order > 0 && narrow_->keeps_values() && kept <= few_bytes;
+    return vectors + at_once * narrow_->bytes(in_piece, order) +
+           (keeps ? kept + 2 * parameters_ * sizeof(float) : 0);
+  }
   const PieceMemory memory(plan_);
   return weights + at_once * (memory.trunk.bytes(std::min(plan_.chunk(), in_piece), order) +
                               memory.head.bytes(in_piece, order));
@@ -314,7 +420,8 @@ std::size_t Engine::forward_bytes(std::size_t order) const {
 std::size_t Engine::gradient_bytes(GradientForm form) const {
   const std::size_t rows = inputs_.count();
   const std::size_t units = plan_.units().size(), parameters = parameters_ * sizeof(float);
-  const std::size_t at_once = std::min(pool_->threads(), pieces(rows)), in_piece = std::min(piece_, rows);
+  const std::size_t at_once = std::min(pool_->threads(), pieces(rows, gradient_piece_)),
+                    in_piece = std::min(gradient_piece_, rows);
   const auto kept =
       form == GradientForm::checkpoint ? checkpoints(plan_) : std::vector<std::size_t>{0, units};
   std::size_t largest = 0;

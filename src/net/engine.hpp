@@ -2,6 +2,7 @@
 // A network at a place, shown data piece by piece on the threads of a pool: what a posterior does before it
 // looks at answers.
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "backward.hpp"
 #include "forward.hpp"
+#include "narrow.hpp"
 #include "onward/net/posterior.hpp"
 #include "plan.hpp"
 
@@ -24,6 +26,13 @@ struct KeptTensor {
   Floats rows;
 };
 
+/// Values of all units and rows of a narrow network. A line kernel takes two jets a step, the first where the
+/// last step ended: there values are known and slopes alone are new.
+struct KnownValues {
+  Floats theta;  ///< where; empty: nowhere yet
+  Floats values;
+};
+
 /// Sums over all parameters.
 struct LineNorms {
   double theta_theta = 0, theta_v = 0, v_v = 0;
@@ -33,17 +42,21 @@ struct LineNorms {
 
 class Engine {
  public:
-  /// Of `inputs`, activations of up to so many bytes may be kept from evaluation to evaluation.
+  /// Of `inputs`, activations of up to so many bytes may be kept from evaluation to evaluation. Pieces of 0
+  /// rows: chosen by the sizes of network and data.
   Engine(std::shared_ptr<const Network> network, Inputs inputs, std::size_t kept_bytes, std::size_t piece,
          std::shared_ptr<ThreadPool> pool);
 
   const Plan& plan() const { return plan_; }
+  /// Rows in a piece, of jets and predictions, and of gradients.
   std::size_t piece() const { return piece_; }
+  std::size_t gradient_piece() const { return gradient_piece_; }
   ThreadPool& pool() { return *pool_; }
 
-  /// Goes to theta, on a line along v (order 0: empty), to call one of the others next. Entries after the
-  /// network's parameters are ignored. What a kept tensor makes superfluous is left out if `forward_next`.
-  LineNorms place(VectorView theta, VectorView v, bool forward_next);
+  /// What is called after place(); what that does not need is left out.
+  enum class Next { forward, predict, gradient };
+  /// Goes to theta, on a line along v (order 0: empty). Entries after the network's parameters are ignored.
+  LineNorms place(VectorView theta, VectorView v, Next next);
 
   /// Calls use(first row, rows, outputs) for each piece of the inputs, on any thread.
   using UseOutputs = std::function<void(std::size_t first, std::size_t rows, const Stack& outputs)>;
@@ -80,14 +93,15 @@ class Engine {
     void give(std::unique_ptr<Memory> memory);
   };
 
-  std::size_t pieces(std::size_t rows) const { return (rows + piece_ - 1) / piece_; }
-  std::size_t rows_of(std::size_t number, std::size_t rows) const;
+  void pack(bool direction);
+  void find_known(bool on_a_line);
   void prepare(std::size_t rows, std::size_t order);
   void choose_kept(bool on_a_line);
   void for_pieces(const Inputs& inputs, std::size_t order, std::size_t start, std::size_t store,
                   const UseOutputs& use);
   Stack piece_forward(const Inputs& inputs, std::size_t first, std::size_t rows, std::size_t order,
                       std::size_t start, std::size_t store, PieceMemory& memory);
+  void for_narrow_pieces(const Inputs& inputs, std::size_t order, KnownValues* known, const UseOutputs& use);
   Stack kept_rows(std::size_t first);
   void tape_forward(std::size_t first, std::size_t rows, Tape& tape, BackwardMemory& memory);
   void tape_backward(std::size_t first, std::size_t rows, Tape& tape, BackwardMemory& memory,
@@ -95,19 +109,25 @@ class Engine {
 
   std::shared_ptr<const Network> network_;
   Inputs inputs_;
-  std::size_t kept_bytes_, piece_;
+  std::size_t kept_bytes_, piece_, gradient_piece_;
   std::shared_ptr<ThreadPool> pool_;
   Plan plan_;
+  std::optional<NarrowNetwork> narrow_;
   std::size_t parameters_;
   Floats theta_floats_, v_floats_;  // these and the weights are made by the first evaluation
   Weights theta_;
   std::optional<Weights> v_;
+  std::vector<char> moves_;           // a unit each; of narrow networks
+  std::array<KnownValues, 2> known_;  // at the last place and the one before
+  KnownValues* at_hand_ = nullptr;    // of the next evaluation: known, or to be filled
+  bool is_known_ = false;
   KeptTensor kept_;
   KeptReport kept_report_;
   std::size_t start_ = 0;  // the tensor that the next evaluation starts from: 0, or the one that is kept
   std::size_t store_ = 0;  // the tensor that it is to keep, or 0
   std::optional<std::vector<PackedWeights>> backward_weights_;
   Lender<PieceMemory> piece_memory_;
+  Lender<NarrowNetwork::Memory> narrow_memory_;
   Lender<BackwardMemory> backward_memory_;
 };
 

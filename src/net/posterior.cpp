@@ -42,17 +42,6 @@ void check(const Network& network, const Data& data, const PosteriorOptions& opt
     throw UsageError("sigma was given, but the data have labels: a softmax likelihood has no sigma");
 }
 
-/// Enough rows for efficient products, yet some pieces for threads to share. It depends on the data and the
-/// network alone, never on the threads: pieces decide the bits.
-std::size_t choose_piece(const Layout& layout, std::size_t rows) {
-  const bool images = layout.input().height * layout.input().width > 1;
-  const std::size_t most = images ? 64 : 256;
-  constexpr double least_work = 8e6;  // floating-point operations: some 50 microseconds
-  const auto least = static_cast<std::size_t>(std::ceil(least_work / std::max(1.0, layout.flops_per_row())));
-  const std::size_t quarter = (rows + 3) / 4;
-  return std::clamp(std::clamp(quarter, std::min(least, most), most), std::size_t{1}, rows);
-}
-
 }  // namespace
 
 class Posterior::Implementation {
@@ -62,10 +51,11 @@ class Posterior::Implementation {
       : network(std::move(given_network)),
         data(std::move(given_data)),
         options(given_options),
+        as_given(given_options),
         pool(given_pool ? std::move(given_pool) : std::make_shared<ThreadPool>(1)) {
     check(*network, data, options);
-    if (options.piece == 0) options.piece = choose_piece(network->layout, data.count());
     engine.emplace(network, data.inputs, options.kept_activations_bytes, options.piece, pool);
+    options.piece = engine->piece();
   }
 
   std::size_t parameters() const { return network->layout.parameter_count(); }
@@ -76,11 +66,12 @@ class Posterior::Implementation {
     check_size(theta, "theta");
     if (order != Order::value) check_size(v, "a direction");
     const auto k = static_cast<std::size_t>(order);
-    const LineNorms norms = engine->place(theta, order == Order::value ? VectorView{} : v, true);
+    const LineNorms norms =
+        engine->place(theta, order == Order::value ? VectorView{} : v, Engine::Next::forward);
     if (!norms.fits) return {-std::numeric_limits<double>::infinity(), 0, 0};
-    std::vector<Sums> sums((data.count() + options.piece - 1) / options.piece);
+    std::vector<Sums> sums = room_for_sums(engine->piece());
     engine->forward(k, [&](std::size_t first, std::size_t rows, const Stack& outputs) {
-      sums[first / options.piece] = likelihood_sums(data.answers, first, rows, outputs);
+      sums[first / engine->piece()] = likelihood_sums(data.answers, first, rows, outputs);
     });
     Jet jet = from_sums(tree_sum(std::span<const Sums>(sums)), theta, v);
     const Jet prior = prior_jet(norms);
@@ -95,17 +86,17 @@ class Posterior::Implementation {
   double gradient(VectorView theta, std::span<double> out, GradientForm form) {
     check_size(theta, "theta");
     check_size(out, "a gradient");
-    const LineNorms norms = engine->place(theta, {}, false);
+    const LineNorms norms = engine->place(theta, {}, Engine::Next::gradient);
     if (!norms.fits) {
       std::fill(out.begin(), out.end(), 0.0);
       return -std::numeric_limits<double>::infinity();
     }
-    std::vector<Sums> sums((data.count() + options.piece - 1) / options.piece);
+    std::vector<Sums> sums = room_for_sums(engine->gradient_piece());
     const auto by_net = out.first(parameters());
     engine->gradient(
         form,
         [&](std::size_t first, std::size_t rows, const float* outputs, float* by_outputs) {
-          sums[first / options.piece].value =
+          sums[first / engine->gradient_piece()].value =
               likelihood_backward(data.answers, first, rows, outputs, by_outputs);
         },
         by_net);
@@ -128,7 +119,7 @@ class Posterior::Implementation {
       throw UsageError(fmt::format("there is room for {} outputs and there will be {}", out.size(),
                                    inputs.count() * width));
     check_size(theta, "theta");
-    engine->place(theta, {}, false);
+    engine->place(theta, {}, Engine::Next::predict);
     engine->predict(inputs, [&](std::size_t first, std::size_t rows, const Stack& outputs) {
       std::copy_n(outputs.data, rows * width, out.data() + first * width);
     });
@@ -136,7 +127,7 @@ class Posterior::Implementation {
 
   std::shared_ptr<const Network> network;
   Data data;
-  PosteriorOptions options;
+  PosteriorOptions options, as_given;
   std::shared_ptr<ThreadPool> pool;
   std::optional<Engine> engine;
 
@@ -145,6 +136,9 @@ class Posterior::Implementation {
     if (vector.size() != dimension())
       throw UsageError(fmt::format("{} has {} entries: the posterior has {} parameters", what, vector.size(),
                                    dimension()));
+  }
+  std::vector<Sums> room_for_sums(std::size_t piece) const {
+    return std::vector<Sums>((data.count() + piece - 1) / piece);
   }
   double entries() const { return static_cast<double>(data.count() * data.answers.width()); }
   double log_sigma(VectorView theta) const {
@@ -183,7 +177,7 @@ Posterior::Posterior(std::shared_ptr<const Network> network, Data data, Posterio
 Posterior::Posterior(const Posterior& other)
     : implementation_(
           std::make_unique<Implementation>(other.implementation_->network, other.implementation_->data,
-                                           other.implementation_->options, other.implementation_->pool)) {}
+                                           other.implementation_->as_given, other.implementation_->pool)) {}
 Posterior::Posterior(Posterior&&) noexcept = default;
 Posterior& Posterior::operator=(const Posterior& other) { return *this = Posterior(other); }
 Posterior& Posterior::operator=(Posterior&&) noexcept = default;

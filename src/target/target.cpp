@@ -1,6 +1,7 @@
 #include "onward/target/target.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <new>
@@ -15,9 +16,14 @@ namespace {
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
 bool all_finite(VectorView x) {
-  double zero = 0;  // 0·x is 0 for a number and NaN for the rest: no branch in the loop
-  for (double entry : x) zero += 0 * entry;
-  return zero == 0;
+  // 0·x is 0 for a number and NaN for the rest: no branch in the loop, and sums that need not wait for each
+  // other.
+  std::array<double, 32> zeros{};
+  std::size_t i = 0;
+  for (; i + zeros.size() <= x.size(); i += zeros.size())
+    for (std::size_t lane = 0; lane < zeros.size(); ++lane) zeros[lane] += 0 * x[i + lane];
+  for (; i < x.size(); ++i) zeros[0] += 0 * x[i];
+  return std::all_of(zeros.begin(), zeros.end(), [](double zero) { return zero == 0; });
 }
 
 void count_throw(Counts& counts, const char* message) {
