@@ -338,6 +338,11 @@ std::string shown_bytes(double bytes) {
   return bytes < 1e9 ? fmt::format("{:.3g} MB", bytes / 1e6) : fmt::format("{:.3g} GB", bytes / 1e9);
 }
 
+/// Of whatever a kernel may ask for.
+std::size_t jet_bytes(const net::Posterior& posterior) {
+  return std::max(posterior.jet_bytes(Order::slope), posterior.jet_bytes(Order::curvature));
+}
+
 /// About what a run takes besides its data: the vectors of each chain's state and kernel and what it
 /// evaluates with, and for all of them where they start and what they last were.
 double run_bytes(const NetWords& words, const net::Posterior& posterior, double evaluation) {
@@ -370,7 +375,7 @@ net::Posterior make_posterior(const NetWords& words, std::shared_ptr<const net::
   net::Posterior posterior = make();
   const double asked = words.keep.empty() ? 0 : keep;
   const auto needed = [&] {
-    return run_bytes(words, posterior, static_cast<double>(posterior.jet_bytes(Order::curvature)) + asked);
+    return run_bytes(words, posterior, static_cast<double>(jet_bytes(posterior)) + asked);
   };
   const auto what = [&] {
     const std::size_t piece = posterior.options().piece;
@@ -527,9 +532,8 @@ void check_gradient_memory(const NetWords& words, const NetModel& model) {
   const auto& posterior = model.posterior;
   const double limit = words.memory.empty() ? machine_memory() : parse_memory("--max-memory", words.memory);
   const auto bytes = [&](net::GradientForm form) {
-    return run_bytes(
-        words, posterior,
-        static_cast<double>(posterior.jet_bytes(Order::curvature) + posterior.gradient_bytes(form)));
+    return run_bytes(words, posterior,
+                     static_cast<double>(jet_bytes(posterior) + posterior.gradient_bytes(form)));
   };
   if (bytes(posterior.options().gradient) <= limit) return;
   throw Error(fmt::format(

@@ -66,7 +66,7 @@ void forward_on_tape(const Plan& plan, std::size_t first, std::size_t end, std::
     const Unit& unit = plan.units()[u];
     const bool adds = std::holds_alternative<Residual>(unit.layer);
     Stack out = tape.stack(u + 1);
-    forward_unit(plan, u, rows, 0, theta, nullptr, tape.stack(u), tape.stack(adds ? unit.from : u), out,
+    forward_unit(plan, u, rows, {.theta = &theta}, tape.stack(u), tape.stack(adds ? unit.from : u), out,
                  bench);
   }
 }

@@ -123,42 +123,62 @@ Engine::Engine(std::shared_ptr<const Network> network, Inputs inputs, std::size_
   if (piece == 0) piece_ = choose_narrow_piece(network_->layout, inputs_.count());
 }
 
-LineNorms Engine::place(VectorView theta, VectorView v, Next next) {
+/// As floats, and their sums.
+LineNorms Engine::take(VectorView theta, VectorView v, Floats& v_floats) {
   const std::size_t size = parameters_;
   theta_floats_.resize(size);
-  if (!v.empty()) v_floats_.resize(size);
+  if (!v.empty()) v_floats.resize(size);
   std::vector<LineNorms> norms((size + block - 1) / block);
   pool_->for_each(norms.size(), [&](std::size_t i) {
     const std::size_t at = i * block, count = std::min(block, size - at);
-    norms[i] = v.empty()
-                   ? convert<false>(theta.data() + at, nullptr, count, theta_floats_.data() + at, nullptr)
-                   : convert<true>(theta.data() + at, v.data() + at, count, theta_floats_.data() + at,
-                                   v_floats_.data() + at);
+    float* out = theta_floats_.data() + at;
+    norms[i] = v.empty() ? convert<false>(theta.data() + at, nullptr, count, out, nullptr)
+                         : convert<true>(theta.data() + at, v.data() + at, count, out, v_floats.data() + at);
   });
+  return tree_sum(std::span<const LineNorms>(norms));
+}
+
+LineNorms Engine::place(VectorView theta, VectorView v, Next next) {
+  const LineNorms norms = take(theta, v, v_floats_);
   start_ = store_ = 0;
   if (narrow_ && next != Next::gradient) {
     find_known(next == Next::forward && !v.empty());
   } else {
     if (next == Next::forward && kept_bytes_ > 0) choose_kept(!v.empty());
-    pack(!v.empty());
+    pack(v.empty() ? 0 : 1);
   }
-  return tree_sum(std::span<const LineNorms>(norms));
+  return norms;
 }
 
-/// Brings theta, and v, into the order that products want.
-void Engine::pack(bool direction) {
+std::array<LineNorms, 2> Engine::place_two(VectorView theta, VectorView v, VectorView w) {
+  const std::array norms{take(theta, v, v_floats_), take(theta, w, w_floats_)};
+  start_ = store_ = 0;
+  pack(2);
+  return norms;
+}
+
+/// Brings theta, and so many directions, into the order that products want.
+void Engine::pack(std::size_t directions) {
   if (theta_.packed.empty()) theta_ = plan_.make_weights(false);
-  if (direction && !v_) v_ = plan_.make_weights(true);
+  if (directions > 0 && !v_) v_ = plan_.make_weights(true);
+  if (directions > 1 && !w_) w_ = plan_.make_weights(true);
   const std::size_t units = plan_.units().size() - start_;
-  pool_->for_each(direction ? 2 * units : units, [&](std::size_t i) {
+  pool_->for_each((directions + 1) * units, [&](std::size_t i) {
     const OneThread one_thread;
     auto memory = piece_memory_.take(plan_);
+    const std::size_t unit = start_ + i % units;
     if (i < units)
-      plan_.pack(start_ + i, theta_floats_.data(), theta_, memory->bench);
+      plan_.pack(unit, theta_floats_.data(), theta_, memory->bench);
+    else if (i < 2 * units)
+      plan_.pack(unit, v_floats_.data(), *v_, memory->bench);
     else
-      plan_.pack(start_ + i - units, v_floats_.data(), *v_, memory->bench);
+      plan_.pack(unit, w_floats_.data(), *w_, memory->bench);
     piece_memory_.give(std::move(memory));
   });
+}
+
+Wanted Engine::wanted(std::size_t order) const {
+  return {.theta = &theta_, .order = order, .v = order > 0 ? &*v_ : nullptr};
 }
 
 /// Whether the values are known where we are; if not, where they are to be kept.
@@ -232,13 +252,12 @@ Stack Engine::kept_rows(std::size_t first) {
 }
 
 /// From tensor `start`, which is the input or kept; tensor `store`, unless 0, is kept on the way.
-Stack Engine::piece_forward(const Inputs& inputs, std::size_t first, std::size_t rows, std::size_t order,
+Stack Engine::piece_forward(const Inputs& inputs, std::size_t first, std::size_t rows, const Wanted& wanted,
                             std::size_t start, std::size_t store, PieceMemory& memory) {
   const std::size_t trunk = plan_.trunk(), units = plan_.units().size();
   const auto run = [&](std::size_t from, std::size_t to, std::size_t count, Slots& slots, const Stack& in,
                        const Stack& out) {
-    return net::forward(plan_, from, to, count, order, theta_, order > 0 ? &*v_ : nullptr, slots, in, out,
-                        memory.bench);
+    return net::forward(plan_, from, to, count, wanted, slots, in, out, memory.bench);
   };
   // Units [from, to), and what is kept in between. `row` is the first row's number.
   const auto run_and_keep = [&](std::size_t from, std::size_t to, std::size_t row, std::size_t count,
@@ -248,14 +267,14 @@ Stack Engine::piece_forward(const Inputs& inputs, std::size_t first, std::size_t
     return run(store, to, count, slots, kept, out);
   };
 
-  memory.head.reserve(rows, order);
+  memory.head.reserve(rows, wanted.parts());
   Stack between = memory.head.tensor(trunk);
   if (start >= trunk) {
     between = start > 0 ? kept_rows(first) : between;
     if (start == 0) inputs.read_channels_last(first, rows, between.data);
   } else {
     const std::size_t chunk = plan_.chunk(), width = plan_.shape(trunk).size();
-    memory.trunk.reserve(std::min(chunk, rows), order);
+    memory.trunk.reserve(std::min(chunk, rows), wanted.parts());
     for (std::size_t row = 0; row < rows; row += chunk) {
       const std::size_t count = std::min(chunk, rows - row);
       const Stack in = start > 0 ? kept_rows(first + row) : memory.trunk.tensor(0);
@@ -268,14 +287,14 @@ Stack Engine::piece_forward(const Inputs& inputs, std::size_t first, std::size_t
                       memory.head.tensor(units));
 }
 
-void Engine::for_pieces(const Inputs& inputs, std::size_t order, std::size_t start, std::size_t store,
+void Engine::for_pieces(const Inputs& inputs, const Wanted& wanted, std::size_t start, std::size_t store,
                         const UseOutputs& use) {
-  prepare(inputs.count(), order);
+  prepare(inputs.count(), wanted.order);
   pool_->for_each(pieces(inputs.count(), piece_), [&](std::size_t i) {
     const OneThread one_thread;
     auto memory = piece_memory_.take(plan_);
     const std::size_t rows = rows_of(i, piece_, inputs.count());
-    use(i * piece_, rows, piece_forward(inputs, i * piece_, rows, order, start, store, *memory));
+    use(i * piece_, rows, piece_forward(inputs, i * piece_, rows, wanted, start, store, *memory));
     piece_memory_.give(std::move(memory));
   });
 }
@@ -301,7 +320,7 @@ void Engine::forward(std::size_t order, const UseOutputs& use) {
   }
   if (store_ == 0) {
     if (start_ > 0) ++kept_report_.reused;
-    return for_pieces(inputs_, order, start_, 0, use);
+    return for_pieces(inputs_, wanted(order), start_, 0, use);
   }
   ++kept_report_.stored;
   const std::size_t size = plan_.shape(store_).size() * inputs_.count();
@@ -312,7 +331,7 @@ void Engine::forward(std::size_t order, const UseOutputs& use) {
     kept_.rows.resize(size);
   }
   try {
-    for_pieces(inputs_, order, start_, store_, use);
+    for_pieces(inputs_, wanted(order), start_, store_, use);
   } catch (...) {
     kept_.tensor = 0;
     throw;
@@ -321,11 +340,15 @@ void Engine::forward(std::size_t order, const UseOutputs& use) {
   kept_.theta.assign(theta_floats_.begin(), theta_floats_.begin() + static_cast<std::ptrdiff_t>(before));
 }
 
+void Engine::forward_two(const UseOutputs& use) {
+  for_pieces(inputs_, {.theta = &theta_, .order = 1, .v = &*v_, .w = &*w_}, 0, 0, use);
+}
+
 void Engine::predict(const Inputs& inputs, const UseOutputs& use) {
   if (narrow_)
     for_narrow_pieces(inputs, 0, nullptr, use);
   else
-    for_pieces(inputs, 0, 0, 0, use);
+    for_pieces(inputs, wanted(0), 0, 0, use);
 }
 
 /// Leaves the kept tensors and the last segment.
@@ -404,7 +427,12 @@ void Engine::gradient(GradientForm form, const Loss& loss, std::span<double> out
 
 std::size_t Engine::forward_bytes(std::size_t order) const {
   const std::size_t rows = inputs_.count(), count = pieces(rows, piece_);
-  const std::size_t vectors = parameters_ * sizeof(float) * (order > 0 ? 2 : 1), weights = 2 * vectors;
+  const bool two = order == 1 && price_of_two() < 2;  // line kernels may ask for that instead
+  const std::size_t vectors = parameters_ * sizeof(float) *
+                              (two         ? 3
+                               : order > 0 ? 2
+                                           : 1),
+                    weights = 2 * vectors, parts = two ? 3 : order + 1;
   const std::size_t at_once = std::min(pool_->threads(), count), in_piece = std::min(piece_, rows);
   if (narrow_) {
     const std::size_t kept = 2 * narrow_->kept_size(piece_) * count * sizeof(float);
@@ -413,8 +441,8 @@ std::size_t Engine::forward_bytes(std::size_t order) const {
            (keeps ? kept + 2 * parameters_ * sizeof(float) : 0);
   }
   const PieceMemory memory(plan_);
-  return weights + at_once * (memory.trunk.bytes(std::min(plan_.chunk(), in_piece), order) +
-                              memory.head.bytes(in_piece, order));
+  return weights + at_once * (memory.trunk.bytes(std::min(plan_.chunk(), in_piece), parts) +
+                              memory.head.bytes(in_piece, parts));
 }
 
 std::size_t Engine::gradient_bytes(GradientForm form) const {

@@ -58,9 +58,16 @@ class Engine {
   /// Goes to theta, on a line along v (order 0: empty). Entries after the network's parameters are ignored.
   LineNorms place(VectorView theta, VectorView v, Next next);
 
+  /// The same on two lines, for forward_two.
+  std::array<LineNorms, 2> place_two(VectorView theta, VectorView v, VectorView w);
+
   /// Calls use(first row, rows, outputs) for each piece of the inputs, on any thread.
   using UseOutputs = std::function<void(std::size_t first, std::size_t rows, const Stack& outputs)>;
   void forward(std::size_t order, const UseOutputs& use);
+  /// Outputs are values, slopes along v, slopes along w.
+  void forward_two(const UseOutputs& use);
+  /// What that costs in jets of order 1. Where values are known, or kept below a layer, it saves nothing.
+  double price_of_two() const { return narrow_ || kept_bytes_ > 0 ? 2.0 : 5.0 / 3; }
   /// The same, order 0, for other inputs.
   void predict(const Inputs& inputs, const UseOutputs& use);
 
@@ -93,13 +100,15 @@ class Engine {
     void give(std::unique_ptr<Memory> memory);
   };
 
-  void pack(bool direction);
+  LineNorms take(VectorView theta, VectorView v, Floats& v_floats);
+  void pack(std::size_t directions);
+  Wanted wanted(std::size_t order) const;
   void find_known(bool on_a_line);
   void prepare(std::size_t rows, std::size_t order);
   void choose_kept(bool on_a_line);
-  void for_pieces(const Inputs& inputs, std::size_t order, std::size_t start, std::size_t store,
+  void for_pieces(const Inputs& inputs, const Wanted& wanted, std::size_t start, std::size_t store,
                   const UseOutputs& use);
-  Stack piece_forward(const Inputs& inputs, std::size_t first, std::size_t rows, std::size_t order,
+  Stack piece_forward(const Inputs& inputs, std::size_t first, std::size_t rows, const Wanted& wanted,
                       std::size_t start, std::size_t store, PieceMemory& memory);
   void for_narrow_pieces(const Inputs& inputs, std::size_t order, KnownValues* known, const UseOutputs& use);
   Stack kept_rows(std::size_t first);
@@ -114,9 +123,10 @@ class Engine {
   Plan plan_;
   std::optional<NarrowNetwork> narrow_;
   std::size_t parameters_;
-  Floats theta_floats_, v_floats_;  // these and the weights are made by the first evaluation
+  // These are made by the first evaluation that needs them.
+  Floats theta_floats_, v_floats_, w_floats_;
   Weights theta_;
-  std::optional<Weights> v_;
+  std::optional<Weights> v_, w_;
   std::vector<char> moves_;           // a unit each; of narrow networks
   std::array<KnownValues, 2> known_;  // at the last place and the one before
   KnownValues* at_hand_ = nullptr;    // of the next evaluation: known, or to be filled

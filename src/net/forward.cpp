@@ -14,23 +14,33 @@ bool works_in_place(const Unit& unit) {
          std::holds_alternative<Residual>(unit.layer);
 }
 
-/// z = hW + b and, with Taylor coefficients h1 and h2, z1 = h1 W + h V + c, z2 = h2 W + h1 V.
+bool moves(const Weights* direction, std::size_t unit) { return direction && direction->moves[unit]; }
+
+/// z = hW + b and, with Taylor coefficients h1 and h2, z1 = h1 W + h V + c, z2 = h2 W + h1 V. Along two lines
+/// both are slopes: z1 as above, z2 = h2 W + h U + d.
 void forward_product(const Plan& plan, const Unit& unit, std::size_t number, std::size_t rows,
-                     std::size_t order, const Weights& theta, const Weights* v, const Stack& in, Stack& out,
-                     Workbench& bench) {
+                     const Wanted& wanted, const Stack& in, Stack& out, Workbench& bench) {
   const Product& product = plan.product(unit);
-  const auto& w = theta.packed[unit.product];
-  const float* bias = theta.others[number].data();
-  const bool moves = v && v->moves[number];
-  out.parts = moves ? std::min(in.parts + 1, order + 1) : in.parts;
-  product.forward(Product::Use::value, rows, in.part(0), w, bias, out.part(0), bench);
+  const auto& weights = wanted.theta->packed[unit.product];
+  const float* bias = wanted.theta->others[number].data();
+  const bool along_v = moves(wanted.v, number);
+  if (wanted.w)
+    out.parts = along_v || moves(wanted.w, number) ? 3 : in.parts;
+  else
+    out.parts = along_v ? std::min(in.parts + 1, wanted.order + 1) : in.parts;
+  product.forward(Product::Use::value, rows, in.part(0), weights, bias, out.part(0), bench);
   for (std::size_t j = 1; j < out.parts; ++j) {
-    if (moves)
-      product.forward(j == 1 ? Product::Use::tangent : Product::Use::plain, rows, in.part(j - 1),
-                      v->packed[unit.product], v->others[number].data(), out.part(j), bench);
+    const bool slope = j == 1 || wanted.w;
+    const Weights* direction = wanted.w && j == 2 ? wanted.w : wanted.v;
+    const bool moved = moves(direction, number);
+    if (moved)
+      product.forward(slope ? Product::Use::tangent : Product::Use::plain, rows, in.part(slope ? 0 : j - 1),
+                      direction->packed[unit.product], direction->others[number].data(), out.part(j), bench);
     if (j < in.parts)
-      product.forward(moves ? Product::Use::sum : Product::Use::plain, rows, in.part(j), w, nullptr,
+      product.forward(moved ? Product::Use::sum : Product::Use::plain, rows, in.part(j), weights, nullptr,
                       out.part(j), bench);
+    else if (!moved)
+      std::fill_n(out.part(j), rows * unit.out.size(), 0.0f);
   }
   if (unit.relu && !unit.leaves_mask) mask_by_value(out, rows * unit.out.size());
 }
@@ -56,28 +66,30 @@ Slots::Slots(const Plan& plan, std::size_t first_unit, std::size_t end_unit) : f
     largest_ = std::max(largest_, plan.shape(tensor).size());
 }
 
-void Slots::reserve(std::size_t rows, std::size_t order) {
+void Slots::reserve(std::size_t rows, std::size_t parts) {
   constexpr std::size_t line = 16;  // floats in a cache line
   part_ = (rows * largest_ + line - 1) / line * line;
-  slot_size_ = part_ * (order + 1);
+  slot_size_ = part_ * parts;
   if (memory_.size() < count_ * slot_size_) memory_ = Floats(count_ * slot_size_);
 }
 
-std::size_t Slots::bytes(std::size_t rows, std::size_t order) const {
-  return count_ * rows * largest_ * (order + 1) * sizeof(float);
+std::size_t Slots::bytes(std::size_t rows, std::size_t parts) const {
+  return count_ * rows * largest_ * parts * sizeof(float);
 }
 
 Stack Slots::tensor(std::size_t number) {
   return {memory_.data() + slot_[number - first_] * slot_size_, part_, 1};
 }
 
-void forward_unit(const Plan& plan, std::size_t number, std::size_t rows, std::size_t order,
-                  const Weights& theta, const Weights* v, const Stack& in, const Stack& added, Stack& out,
-                  Workbench& bench) {
+void forward_unit(const Plan& plan, std::size_t number, std::size_t rows, const Wanted& wanted,
+                  const Stack& in, const Stack& added, Stack& out, Workbench& bench) {
   const Unit& unit = plan.units()[number];
   const std::size_t n = rows * unit.out.size();
   std::visit(Overloaded{
-                 [&](const Activation& layer) { activate(layer.kind, in, out, n, order); },
+                 [&](const Activation& layer) {
+                   wanted.w ? activate_two(layer.kind, in, out, n)
+                            : activate(layer.kind, in, out, n, wanted.order);
+                 },
                  [&](const Pool& layer) { pool(layer, unit.in, unit.out, rows, unit.masks, in, out); },
                  [&](const Flatten&) {
                    out.parts = in.parts;
@@ -85,21 +97,27 @@ void forward_unit(const Plan& plan, std::size_t number, std::size_t rows, std::s
                      channels_first(unit.in, rows, in.part(j), out.part(j));
                  },
                  [&](const BatchNorm&) {
-                   const float* moves = v && v->moves[number] ? v->others[number].data() : nullptr;
-                   scale_channels(unit.in.channels, n / unit.in.channels, theta.others[number].data(), moves,
-                                  in, out, order);
+                   const auto change = [&](const Weights* direction) {
+                     return moves(direction, number) ? direction->others[number].data() : nullptr;
+                   };
+                   const float* affine = wanted.theta->others[number].data();
+                   const std::size_t channels = unit.in.channels;
+                   if (wanted.w)
+                     scale_channels_two(channels, n / channels, affine, {change(wanted.v), change(wanted.w)},
+                                        in, out);
+                   else
+                     scale_channels(channels, n / channels, affine, change(wanted.v), in, out, wanted.order);
                  },
                  [&](const Residual&) { add(in, added, out, n); },
                  [&](const auto&) {  // a product
-                   forward_product(plan, unit, number, rows, order, theta, v, in, out, bench);
+                   forward_product(plan, unit, number, rows, wanted, in, out, bench);
                  },
              },
              unit.layer);
 }
 
-Stack forward(const Plan& plan, std::size_t first, std::size_t end, std::size_t rows, std::size_t order,
-              const Weights& theta, const Weights* v, Slots& slots, const Stack& in, Stack out,
-              Workbench& bench) {
+Stack forward(const Plan& plan, std::size_t first, std::size_t end, std::size_t rows, const Wanted& wanted,
+              Slots& slots, const Stack& in, Stack out, Workbench& bench) {
   if (first == end) {
     out.parts = in.parts;
     for (std::size_t j = 0; j < in.parts && in.data != out.data; ++j)
@@ -111,7 +129,7 @@ Stack forward(const Plan& plan, std::size_t first, std::size_t end, std::size_t 
     Stack made = u + 1 == end ? out : slots.tensor(u + 1);
     const std::size_t from =
         std::holds_alternative<Residual>(plan.units()[u].layer) ? plan.units()[u].from : u;
-    forward_unit(plan, u, rows, order, theta, v, tensors.back(), tensors[from - first], made, bench);
+    forward_unit(plan, u, rows, wanted, tensors.back(), tensors[from - first], made, bench);
     tensors.push_back(made);
   }
   return tensors.back();

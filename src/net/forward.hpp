@@ -18,10 +18,10 @@ class Slots {
   /// Tensor first_unit (what the units are given) to tensor end_unit (what they give).
   Slots(const Plan& plan, std::size_t first_unit, std::size_t end_unit);
 
-  /// Makes room for jets of that order of so many rows.
-  void reserve(std::size_t rows, std::size_t order);
+  /// Makes room for stacks of so many parts and rows.
+  void reserve(std::size_t rows, std::size_t parts);
   Stack tensor(std::size_t number);
-  std::size_t bytes(std::size_t rows, std::size_t order) const;
+  std::size_t bytes(std::size_t rows, std::size_t parts) const;
 
  private:
   std::size_t first_;
@@ -30,16 +30,22 @@ class Slots {
   Floats memory_;
 };
 
+/// Where the network stands, and what is wanted there: values, a jet along v, or slopes along v and w.
+struct Wanted {
+  const Weights* theta;
+  std::size_t order = 0;       ///< of the jet; with w it is 1
+  const Weights* v = nullptr;  ///< null for order 0
+  const Weights* w = nullptr;  ///< stacks are then value, slope along v, slope along w
+  std::size_t parts() const { return w ? 3 : order + 1; }
+};
+
 /// Computes one unit for so many rows. `added` is what a residual adds. Data and stride of `out` are given.
-/// `v` may be null for order 0.
-void forward_unit(const Plan& plan, std::size_t unit, std::size_t rows, std::size_t order,
-                  const Weights& theta, const Weights* v, const Stack& in, const Stack& added, Stack& out,
-                  Workbench& bench);
+void forward_unit(const Plan& plan, std::size_t unit, std::size_t rows, const Wanted& wanted, const Stack& in,
+                  const Stack& added, Stack& out, Workbench& bench);
 
 /// Computes units [first, end) for so many rows. `in` is tensor first; the last tensor goes to `out`.
-Stack forward(const Plan& plan, std::size_t first, std::size_t end, std::size_t rows, std::size_t order,
-              const Weights& theta, const Weights* v, Slots& slots, const Stack& in, Stack out,
-              Workbench& bench);
+Stack forward(const Plan& plan, std::size_t first, std::size_t end, std::size_t rows, const Wanted& wanted,
+              Slots& slots, const Stack& in, Stack out, Workbench& bench);
 
 /// What one thread needs for pieces of the data.
 struct PieceMemory {

@@ -62,33 +62,40 @@ struct Gelu {
   }
 };
 
+/// What the third part of a stack is.
+enum class Third { none, curvature, slope };
+
 /// One register of each part.
 template <class Function>
 void activate_lanes(const Function& function, const std::array<const float*, 3>& in,
-                    const std::array<float*, 3>& out, std::size_t parts_in, std::size_t order) {
+                    const std::array<float*, 3>& out, std::size_t parts_in, Third third) {
   const Curve curve = function(Lanes::load_unaligned(in[0]));
   curve.value.store_unaligned(out[0]);
   if (parts_in < 2) return;
   const Lanes slope = Lanes::load_unaligned(in[1]);
   Lanes(curve.slope * slope).store_unaligned(out[1]);
-  if (order < 2) return;
+  if (third == Third::none) return;
+  if (third == Third::slope) {
+    Lanes(curve.slope * Lanes::load_unaligned(in[2])).store_unaligned(out[2]);
+    return;
+  }
   Lanes curvature = curve.half_curvature * slope * slope;
   if (parts_in > 2) curvature = curvature + curve.slope * Lanes::load_unaligned(in[2]);
   curvature.store_unaligned(out[2]);
 }
 
 template <class Function>
-void activate_by(const Function& function, const Stack& in, Stack& out, std::size_t n, std::size_t order) {
-  out.parts = in.parts > 1 ? order + 1 : 1;
+void activate_by(const Function& function, const Stack& in, Stack& out, std::size_t n, Third third) {
+  out.parts = in.parts == 1 ? 1 : third == Third::none ? 2 : 3;
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes)
     activate_lanes(function, {in.part(0) + i, in.part(1) + i, in.part(2) + i},
-                   {out.part(0) + i, out.part(1) + i, out.part(2) + i}, in.parts, order);
+                   {out.part(0) + i, out.part(1) + i, out.part(2) + i}, in.parts, third);
   if (i == n) return;
   alignas(Lanes) std::array<std::array<float, lanes>, 3> rest_in{}, rest_out{};
   for (std::size_t j = 0; j < in.parts; ++j) std::copy(in.part(j) + i, in.part(j) + n, rest_in[j].begin());
   activate_lanes(function, {rest_in[0].data(), rest_in[1].data(), rest_in[2].data()},
-                 {rest_out[0].data(), rest_out[1].data(), rest_out[2].data()}, in.parts, order);
+                 {rest_out[0].data(), rest_out[1].data(), rest_out[2].data()}, in.parts, third);
   for (std::size_t j = 0; j < out.parts; ++j) std::copy_n(rest_out[j].begin(), n - i, out.part(j) + i);
 }
 
@@ -162,9 +169,14 @@ void mask_by_value(const Stack& stack, std::size_t n) {
 }
 
 void activate(ActivationKind kind, const Stack& in, Stack& out, std::size_t n, std::size_t order) {
-  if (kind == ActivationKind::relu && in.parts < 3)
-    order = std::min(order, std::size_t{1});  // it is straight
-  with_function(kind, [&](const auto& function) { activate_by(function, in, out, n, order); });
+  const bool straight = kind == ActivationKind::relu && in.parts < 3;
+  const Third third = order < 2 || straight ? Third::none : Third::curvature;
+  with_function(kind, [&](const auto& function) { activate_by(function, in, out, n, third); });
+}
+
+void activate_two(ActivationKind kind, const Stack& in, Stack& out, std::size_t n) {
+  with_function(kind, [&](const auto& function) { activate_by(function, in, out, n, Third::slope); });
+  out.parts = in.parts;
 }
 
 void activate_backward(ActivationKind kind, const float* in, const float* out, const float* by_out,
@@ -264,6 +276,24 @@ void scale_channels(std::size_t channels, std::size_t pixels, const float* affin
       for (std::size_t c = 0; c < channels; ++c)
         to[c] += moves[c] * below[c] + (j == 1 ? moves[channels + c] : 0.0f);
     }
+  }
+}
+
+void scale_channels_two(std::size_t channels, std::size_t pixels, const float* affine,
+                        const std::array<const float*, 2>& moves, const Stack& in, Stack& out) {
+  out.parts = moves[0] || moves[1] ? 3 : in.parts;
+  const float *scale = affine, *shift = affine + channels;
+  for (std::size_t at = 0; at < pixels * channels; at += channels) {
+    const float* value = in.part(0) + at;
+    for (std::size_t j = 1; j < out.parts; ++j) {
+      const float* change = moves[j - 1];
+      for (std::size_t c = 0; c < channels; ++c) {
+        float sum = j < in.parts ? scale[c] * in.part(j)[at + c] : 0.0f;
+        if (change) sum += change[c] * value[c] + change[channels + c];
+        out.part(j)[at + c] = sum;
+      }
+    }
+    for (std::size_t c = 0; c < channels; ++c) out.part(0)[at + c] = scale[c] * value[c] + shift[c];
   }
 }
 

@@ -2,6 +2,7 @@
 // Layers that are no products: what they do to a stack of activations, and backward. Images are channels
 // last; a stack's parts beyond in.parts are zero and not there.
 
+#include <array>
 #include <cstddef>
 
 #include "memory.hpp"
@@ -15,6 +16,8 @@ void mask_by_value(const Stack& stack, std::size_t n);
 /// For n numbers a part; `order` is that of the jet: a curved function gives curvature to what had none. out
 /// may be in. Sets out.parts.
 void activate(ActivationKind kind, const Stack& in, Stack& out, std::size_t n, std::size_t order);
+/// The same for slopes along two lines.
+void activate_two(ActivationKind kind, const Stack& in, Stack& out, std::size_t n);
 /// by_in = by_out times the derivative, from what went in and came out; by_in may be by_out.
 void activate_backward(ActivationKind kind, const float* in, const float* out, const float* by_out,
                        float* by_in, std::size_t n);
@@ -35,6 +38,10 @@ void channels_last(const Shape& shape, std::size_t rows, const float* in, float*
 /// how they change along the line, or is null. out may be in. Sets out.parts.
 void scale_channels(std::size_t channels, std::size_t pixels, const float* affine, const float* moves,
                     const Stack& in, Stack& out, std::size_t order);
+
+/// The same for slopes along two lines, with what changes along each, or null.
+void scale_channels_two(std::size_t channels, std::size_t pixels, const float* affine,
+                        const std::array<const float*, 2>& moves, const Stack& in, Stack& out);
 
 /// out = a + b; out may be either. Sets out.parts.
 void add(const Stack& a, const Stack& b, Stack& out, std::size_t n);

@@ -1,6 +1,7 @@
 #include "onward/net/posterior.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -82,6 +83,30 @@ class Posterior::Implementation {
     if (order != Order::curvature) jet.curvature = 0;
     return jet;
   }
+
+  JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
+    if (jet_pair_price(order) >= 2) return {jet(theta, v, order), jet(theta, w, order)};
+    for (const VectorView direction : {v, w}) check_size(direction, "a direction");
+    check_size(theta, "theta");
+    const auto norms = engine->place_two(theta, v, w);
+    constexpr Jet nowhere{-std::numeric_limits<double>::infinity(), 0, 0};
+    if (!norms[0].fits) return {nowhere, nowhere};
+    std::array<std::vector<Sums>, 2> sums{room_for_sums(engine->piece()), room_for_sums(engine->piece())};
+    engine->forward_two([&](std::size_t first, std::size_t rows, const Stack& outputs) {
+      for (std::size_t line : {0, 1}) {
+        const Stack one{outputs.data, (line + 1) * outputs.stride, std::min(outputs.parts, std::size_t{2})};
+        sums[line][first / engine->piece()] = likelihood_sums(data.answers, first, rows, one);
+      }
+    });
+    const auto finish = [&](std::size_t line, VectorView direction) {
+      Jet jet = from_sums(tree_sum(std::span<const Sums>(sums[line])), theta, direction);
+      const Jet prior = prior_jet(norms[line]);
+      return Jet{jet.value + prior.value, jet.slope + prior.slope, 0};
+    };
+    return {finish(0, v), finish(1, w)};
+  }
+
+  double jet_pair_price(Order order) const { return order == Order::slope ? engine->price_of_two() : 2.0; }
 
   double gradient(VectorView theta, std::span<double> out, GradientForm form) {
     check_size(theta, "theta");
@@ -221,6 +246,10 @@ void Posterior::constrain(VectorView theta, std::span<double> out) const {
 Jet Posterior::jet(VectorView theta, VectorView v, Order order) {
   return implementation_->jet(theta, v, order);
 }
+JetPair Posterior::jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
+  return implementation_->jet_pair(theta, v, w, order);
+}
+double Posterior::jet_pair_price(Order order) const { return implementation_->jet_pair_price(order); }
 double Posterior::gradient(VectorView theta, std::span<double> out) {
   return gradient(theta, out, options().gradient);
 }

@@ -218,6 +218,66 @@ TEST(NetPosterior, ValuesHaveTheSameBitsInJetsOfAnyOrder) {
   EXPECT_EQ(posterior.jet(theta, v, Order::curvature).value, value);
 }
 
+/// More rows than go through the layers at once, with a rest, and layers of any width up to what is narrow.
+TEST(NarrowNetwork, JetsAreThoseOfThePlainNetwork) {
+  for (const auto kind : {ActivationKind::relu, ActivationKind::tanh})
+    for (const std::size_t rows : {1u, 16u, 64u, 150u})
+      for (const auto& hidden : std::vector<std::vector<std::size_t>>{{7, 6, 13}, {256}, {257}}) {
+        Numbers numbers(rows);
+        Posterior posterior(network_of(mlp(3, hidden, 2, kind)), numbers_data(rows),
+                            {.known_sigma = 0.8, .piece = rows == 150 ? 70u : 0u});
+        const auto theta = numbers.some<double>(posterior.dimension(), 0.3),
+                   v = numbers.some<double>(theta.size(), 0.2);
+        const Jet expected = reference_jet(posterior, theta, v);
+        for (const Order order : {Order::value, Order::slope, Order::curvature, Order::curvature}) {
+          const Jet jet = posterior.jet(theta, v, order);
+          EXPECT_NEAR(jet.value, expected.value, 3e-6 * std::abs(expected.value));
+          const double scale = std::abs(expected.value) + std::abs(expected.slope);
+          if (order != Order::value) {
+            EXPECT_NEAR(jet.slope, expected.slope, 1e-5 * scale);
+          }
+          if (order == Order::curvature) {
+            EXPECT_NEAR(jet.curvature, expected.curvature, 1e-5 * (scale + std::abs(expected.curvature)));
+          }
+        }
+      }
+}
+
+/// Chains go back and forth between a few places: whatever was asked before, the bits are those of a first
+/// question.
+TEST(NarrowNetwork, KnownValuesChangeNoBits) {
+  const auto network = network_of(mlp(3, {11, 20}, 2));
+  const Data data = numbers_data(150);
+  const PosteriorOptions options{.known_sigma = 0.8};
+  Posterior asked(network, data, options, std::make_shared<ThreadPool>(2));
+  Numbers numbers(4);
+  std::vector<std::vector<double>> places;
+  for (int i = 0; i < 3; ++i) places.push_back(numbers.some<double>(asked.dimension(), 0.5));
+  const auto pick = [&](std::size_t count) {
+    return static_cast<std::size_t>(std::abs(numbers.next()) * 1e6) % count;
+  };
+  for (int i = 0; i < 200; ++i) {
+    auto& theta = places[pick(3)];
+    if (pick(4) == 0) theta[pick(theta.size())] += 1e-6;
+    const auto v = numbers.some<double>(theta.size(), 0.3);
+    const auto order = static_cast<Order>(pick(3));
+    Posterior fresh(network, data, options);
+    const Jet a = asked.jet(theta, v, order), b = fresh.jet(theta, v, order);
+    ASSERT_EQ(a.value, b.value);
+    ASSERT_EQ(a.slope, b.slope);
+    ASSERT_EQ(a.curvature, b.curvature);
+    if (pick(5) == 0) {  // other questions in between
+      std::vector<double> first(theta.size()), second(theta.size());
+      ASSERT_EQ(asked.gradient(theta, first), fresh.gradient(theta, second));
+      ASSERT_EQ(first, second);
+      std::vector<float> outputs(300), others(300);
+      asked.predict(theta, data.inputs, outputs);
+      fresh.predict(theta, data.inputs, others);
+      ASSERT_EQ(outputs, others);
+    }
+  }
+}
+
 /// Everything that can lie before a layer: images taken a few rows at a time, and vectors.
 TEST(NetPosterior, KeptActivationsChangeNoBits) {
   const auto network =

@@ -183,6 +183,35 @@ TEST_P(NetCase, LinesWithinALayerAreLines) {
   }
 }
 
+/// Along all parameters, and along lines that leave some layers alone.
+TEST_P(NetCase, TwoSlopesInOnePassAreThoseOfTwoJets) {
+  for (const bool with_sigma : {false, true}) {
+    if (with_sigma && GetParam().labels) continue;
+    const Made made = make(GetParam(), 1, with_sigma);
+    PosteriorOptions options = options_for(GetParam(), 4);
+    if (with_sigma) options.known_sigma.reset();
+    Posterior one(made.network, made.data, options), two(made.network, made.data, options);
+    std::vector<std::vector<double>> directions{made.v, Numbers(9).some<double>(made.v.size(), 0.4)};
+    for (const auto& step : made.network->layout.steps()) {
+      if (step.begin == step.end) continue;
+      std::vector<double> v(made.v.size(), 0.0);
+      for (std::size_t i = step.begin; i < step.end; ++i) v[i] = made.v[i];
+      directions.push_back(v);
+    }
+    for (const auto& v : directions)
+      for (const auto& w : directions)
+        for (const Order order : {Order::slope, Order::curvature}) {
+          const JetPair both = two.jet_pair(made.theta, v, w, order);
+          const Jet first = one.jet(made.theta, v, order), second = one.jet(made.theta, w, order);
+          for (const auto& [a, b] : {std::pair{both.first, first}, std::pair{both.second, second}}) {
+            EXPECT_EQ(a.value, b.value);
+            EXPECT_EQ(a.slope, b.slope);
+            EXPECT_EQ(a.curvature, b.curvature);
+          }
+        }
+  }
+}
+
 TEST_P(NetCase, GradientsOfAllFormsAreThoseOfThePlainNetwork) {
   const Made made = make(GetParam());
   for (const std::size_t piece : {0u, 4u}) {

@@ -121,6 +121,40 @@ TEST(KeptTangent, GivesTheSameDrawsWhereJetsFailAlongSomeDirections) {
   EXPECT_GT(once.counts.nonfinite, steps / 50);
 }
 
+/// Two slopes at the price of one and two thirds, as of a network.
+struct PricedPairs {
+  AnyTarget model;
+  std::size_t dimension() const { return model.dimension(); }
+  Jet jet(VectorView x, VectorView v, Order order) { return model.jet(x, v, order); }
+  JetPair jet_pair(VectorView x, VectorView v, VectorView w, Order order) {
+    return {model.jet(x, v, order), model.jet(x, w, order)};
+  }
+  static double jet_pair_price(Order) { return 5.0 / 3; }
+};
+
+TEST(KeptTangent, TakesPairsWhileTheyPay) {
+  const AnyTarget model = models::make("eight-schools").target;
+  for (const double step_size : {0.01, 0.9, 60.0}) {
+    const KernelSettings settings{.sampler = "line-fmala", .step_size = step_size};
+    KernelSettings fresh = settings;
+    fresh.tangent = Tangent::fresh;
+    const Trace paid = trace(PricedPairs{model}, settings, "sphere", {}),
+                plain = trace(model, fresh, "sphere", {});
+    EXPECT_TRUE(same_bits(paid.draws, plain.draws)) << step_size;
+    const double acceptance = static_cast<double>(paid.accepted) / static_cast<double>(steps),
+                 pairs = static_cast<double>(paid.counts.slope_pairs) / static_cast<double>(steps);
+    if (acceptance > 0.9) {
+      EXPECT_GT(pairs, 0.8) << step_size;
+    }
+    if (acceptance < 0.3) {
+      EXPECT_LT(pairs, 0.05) << step_size;
+    }
+    const double price =
+        static_cast<double>(paid.counts.slopes) + 5.0 / 3 * static_cast<double>(paid.counts.slope_pairs);
+    EXPECT_LE(price, 2.02 * static_cast<double>(steps)) << "never much dearer than two jets a step";
+  }
+}
+
 TEST(KeptTangent, ChangesNothingForATargetWithoutPairs) {
   const AnyTarget model = models::make("funnel").target;
   const AnyTarget plain{OneDirectionAtATime{model}};

@@ -73,6 +73,9 @@ class Posterior {
 
   /// Places that are not finite, weights that are NaN included, have a value that is not finite.
   Jet jet(VectorView theta, VectorView v, Order order);
+  JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order);
+  /// Slopes along two lines need 5 products a layer where two jets need 6.
+  double jet_pair_price(Order order) const;
   double gradient(VectorView theta, std::span<double> out);
   /// The same by another form than the options'.
   double gradient(VectorView theta, std::span<double> out, GradientForm form);

@@ -29,7 +29,8 @@ struct BasicState {
   std::vector<Real> gradient;
   std::vector<Real> tangent;  ///< empty: none kept
   BasicJet<Real> jet{};
-  bool jet_known = false;  ///< jet is that of position along tangent
+  bool jet_known = false;      ///< jet is that of position along tangent
+  double lately_accepted = 0;  ///< line kernels: the share of the last twenty steps or so
 
   /// To be called when the metric or the kernel changes: tangents are in their units.
   void forget() {

@@ -19,26 +19,32 @@ struct LineProposal {
 /// function from a jet to the LineProposal of that move, the same for both ends.
 ///
 /// With a kept tangent and a target that offers jet pairs, the jet at θ* is taken along this line and the
-/// next one in one pass: after an acceptance the next step begins with its first jet known. The draws are the
-/// same, bit for bit, for fewer evaluations.
+/// next one in one pass: after an acceptance the next step begins with its first jet known. That saves a jet
+/// as often as moves are accepted, so it is done while that is worth what a pair costs more than a jet. The
+/// draws are the same, bit for bit.
 template <class K, class Real, class T, class Random>
 BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& target,
                               const BasicMetric<Real>& metric, const Random& random,
                               BasicWorkspace<Real>& w) {
   BasicStepInfo<Real> info;
   constexpr bool can_pair = !simd::is_batch_v<Real> && requires { target.has_jet_pair(); };
-  bool pairs = false;
-  if constexpr (can_pair) pairs = kernel.tangent == Tangent::kept && target.has_jet_pair();
+  bool pairs = false, drawn = false;
+  if constexpr (can_pair) {
+    pairs = kernel.tangent == Tangent::kept && target.has_jet_pair() &&
+            target.jet_pair_price(K::order) - 1 <= state.lately_accepted;
+    drawn = kernel.tangent == Tangent::kept && !state.tangent.empty();
+  }
 
   // v, ignoring the state
-  if (pairs && !state.tangent.empty()) {
+  if (drawn) {
     std::swap(w.pushed, state.tangent);
   } else {
     push_drawn<Real>([&](auto& v) { random.direction(v); }, metric, w, w.direction, w.pushed);
   }
   w.use(w.proposal);
-  auto here = pairs && state.jet_known ? state.jet : target.jet(state.position, w.pushed, K::order);
+  auto here = drawn && state.jet_known ? state.jet : target.jet(state.position, w.pushed, K::order);
   state.jet_known = false;
+  state.tangent.clear();
 
   Real acceptance(0.0);
   for (std::size_t move = 0; move < kernel.inner; ++move) {
@@ -78,10 +84,11 @@ BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& targe
   info.acceptance = acceptance / Real(static_cast<double>(kernel.inner));
   if constexpr (can_pair) {
     if (pairs) {
-      state.tangent.resize(w.next.size());
       std::swap(state.tangent, w.next);
       state.jet_known = info.accepted;
     }
+    constexpr double newest = 0.05;
+    state.lately_accepted += newest * (info.acceptance - state.lately_accepted);
   }
   return info;
 }

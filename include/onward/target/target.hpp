@@ -20,6 +20,7 @@ namespace onward {
 ///
 /// It may also offer
 /// - `JetPair jet_pair(theta, v, w, order)`: jets along two directions in one pass, order slope or curvature;
+/// - `double jet_pair_price(order)`: what that costs, in jets of that order; 1 if it is not said;
 /// - `double gradient(theta, out)`, returning the value: baseline MALA needs it;
 /// - `std::vector<std::string> names()`: what the parameters are called in output, Stan style ("theta.1");
 /// - `void constrain(theta, out)`: from the space that is sampled to the parameters, out.size() ==
@@ -37,6 +38,10 @@ concept Target = std::copy_constructible<T> && requires(T& t, VectorView theta, 
 template <class T>
 concept HasJetPair = requires(T& t, VectorView theta, VectorView v, VectorView w, Order order) {
   { t.jet_pair(theta, v, w, order) } -> std::same_as<JetPair>;
+};
+template <class T>
+concept HasJetPairPrice = requires(const T& t, Order order) {
+  { t.jet_pair_price(order) } -> std::convertible_to<double>;
 };
 template <class T>
 concept HasGradient = requires(T& t, VectorView theta, std::span<double> out) {
@@ -90,6 +95,8 @@ class AnyTarget {
   Jet jet(VectorView theta, VectorView v, Order order);
   double value(VectorView theta) { return jet(theta, {}, Order::value).value; }
   bool has_jet_pair() const { return model_->has_jet_pair(); }
+  /// What jets along two directions cost together, in jets of that order: from 1 to 2.
+  double jet_pair_price(Order order) const { return model_->jet_pair_price(order); }
   /// Jets along v and w, in one pass if the model can do that, else in two.
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order);
   bool has_gradient() const { return model_->has_gradient(); }
@@ -115,6 +122,7 @@ class AnyTarget {
     virtual std::size_t dimension() const = 0;
     virtual Jet jet(VectorView theta, VectorView v, Order order) = 0;
     virtual bool has_jet_pair() const = 0;
+    virtual double jet_pair_price(Order order) const = 0;
     virtual JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) = 0;
     virtual bool has_gradient() const = 0;
     virtual double gradient(VectorView theta, std::span<double> out) = 0;
@@ -131,6 +139,14 @@ class AnyTarget {
     std::size_t dimension() const override { return target.dimension(); }
     Jet jet(VectorView theta, VectorView v, Order order) override { return target.jet(theta, v, order); }
     bool has_jet_pair() const override { return HasJetPair<T>; }
+    double jet_pair_price([[maybe_unused]] Order order) const override {
+      if constexpr (!HasJetPair<T>)
+        return 2;
+      else if constexpr (HasJetPairPrice<T>)
+        return target.jet_pair_price(order);
+      else
+        return 1;
+    }
     JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) override {
       if constexpr (HasJetPair<T>)
         return target.jet_pair(theta, v, w, order);
