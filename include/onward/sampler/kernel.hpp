@@ -29,14 +29,18 @@ struct BasicState {
   std::vector<Real> gradient;
   std::vector<Real> tangent;  ///< empty: none kept
   BasicJet<Real> jet{};
-  bool jet_known = false;      ///< jet is that of position along tangent
-  double lately_accepted = 0;  ///< line kernels: the share of the last twenty steps or so
+  bool jet_known = false;  ///< jet is that of position along tangent
+  /// Line kernels: the mean acceptance of the last steps, up to twenty or so, and how many were watched.
+  double lately_accepted = 0;
+  std::uint64_t watched = 0;
 
   /// To be called when the metric or the kernel changes: tangents are in their units.
   void forget() {
     gradient.clear();
     tangent.clear();
     jet_known = false;
+    lately_accepted = 0;
+    watched = 0;
   }
 };
 using State = BasicState<double>;

@@ -87,8 +87,9 @@ BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& targe
       std::swap(state.tangent, w.next);
       state.jet_known = info.accepted;
     }
-    constexpr double newest = 0.05;
-    state.lately_accepted += newest * (info.acceptance - state.lately_accepted);
+    constexpr std::uint64_t lately = 20;
+    state.watched = std::min(state.watched + 1, lately);
+    state.lately_accepted += (info.acceptance - state.lately_accepted) / static_cast<double>(state.watched);
   }
   return info;
 }
