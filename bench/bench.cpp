@@ -31,15 +31,15 @@ std::vector<std::string> cases() {
   return {"acceptance", "glm", "glm-kernels", "gradients", "jets", "kernels", "logreg", "net", "posteriors"};
 }
 
-std::vector<Row> run(const std::string& name) {
+std::vector<Row> run(const std::string& name, const Hears& hears) {
   if (name == "acceptance") return acceptance();
-  if (name == "glm") return glm_peers();
+  if (name == "glm") return glm_peers(hears);
   if (name == "glm-kernels") return glm_kernels();
   if (name == "gradients") return gradients();
   if (name == "jets") return jets();
   if (name == "kernels") return kernels();
-  if (name == "logreg") return logreg();
-  if (name == "net") return net_cases();
+  if (name == "logreg") return logreg(hears);
+  if (name == "net") return net_cases(hears);
   throw UsageError(fmt::format("there is no benchmark '{}'.{} Benchmarks: {}", name,
                                suggestion(name, cases()), joined(cases())));
 }

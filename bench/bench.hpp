@@ -26,16 +26,18 @@ struct Row {
 /// The cases by name; each gives its rows.
 std::vector<std::string> cases();
 /// Throws UsageError for an unknown case. The case posteriors has options of its own: see posteriors.hpp.
-std::vector<Row> run(const std::string& name);
+/// Cases that take minutes tell `hears` what they are about to measure.
+using Hears = std::function<void(const std::string& what)>;
+std::vector<Row> run(const std::string& name, const Hears& hears);
 
 std::vector<Row> jets();
 std::vector<Row> kernels();
 std::vector<Row> acceptance();
 std::vector<Row> gradients();
 std::vector<Row> glm_kernels();
-std::vector<Row> glm_peers();  ///< the case glm
-std::vector<Row> logreg();
-std::vector<Row> net_cases();  ///< the case net
+std::vector<Row> glm_peers(const Hears& hears);  ///< the case glm
+std::vector<Row> logreg(const Hears& hears);
+std::vector<Row> net_cases(const Hears& hears);  ///< the case net
 
 /// Seconds that one call of each of two functions takes: the least of several rounds in which they alternate,
 /// so that a disturbance of the machine hits both.

@@ -211,14 +211,19 @@ void add_million(std::vector<Row>& rows, std::size_t cores) {
 
 }  // namespace
 
-std::vector<Row> glm_peers() {
+std::vector<Row> glm_peers(const Hears& hears) {
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   std::vector<Row> rows;
+  hears("bernoulli, a million rows");
   add_million(rows, cores);
   const fs::path scratch = fs::temp_directory_path() / fmt::format("onward-bench-{}", ::getpid());
-  add_family(rows, RegressionData(10'000, 30, Family::bernoulli, high_correlation), scratch, cores);
+  const auto add = [&](Family family, double correlation) {
+    hears(fmt::format("{} with correlation {}, and Stan beside it", to_string(family), correlation));
+    add_family(rows, RegressionData(10'000, 30, family, correlation), scratch, cores);
+  };
+  add(Family::bernoulli, high_correlation);
   for (const Family family : {Family::bernoulli, Family::poisson, Family::negative_binomial})
-    add_family(rows, RegressionData(10'000, 30, family, low_correlation), scratch, cores);
+    add(family, low_correlation);
   fs::remove_all(scratch);
   return rows;
 }

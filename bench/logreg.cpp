@@ -140,10 +140,12 @@ void add_posterior_rows(std::vector<Row>& rows, std::size_t threads) {
 
 }  // namespace
 
-std::vector<Row> logreg() {
+std::vector<Row> logreg(const Hears& hears) {
   const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
   std::vector<Row> rows;
+  hears("MNIST, the posterior by newton-line along axes");
   add_posterior_rows(rows, threads);  // first: it forks, which wants a process of one thread
+  hears("MNIST, steps, and PyTorch's beside them");
   add_step_rows(rows, threads);
   return rows;
 }

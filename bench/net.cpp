@@ -222,17 +222,19 @@ void take_steps(Case& c, const std::string& sampler) {
   if (sampler == "line-fmala") stepper.step();
 }
 
-void add_memory_rows(std::vector<Row>& rows, std::size_t threads) {
+void add_memory_rows(std::vector<Row>& rows, std::size_t threads, const Hears& hears) {
   const auto forward_kernels = {"rwm", "fmala", "line-fmala", "pc-fmala", "pc-line-fmala"};
   std::vector<double> few;
   const auto cnn_of = [threads](std::size_t images) { return [=] { return cnn(images, threads); }; };
   for (const std::string sampler : forward_kernels) {
+    hears("memory of the CNN, 1,000 images, " + sampler);
     few.push_back(peak_megabytes(cnn_of(1'000), [&](Case& c) { take_steps(c, sampler); }));
     rows.push_back(
         at_most("CNN, 1,000 images, " + sampler + ", peak memory over the data", few.back(), "MB", 300));
   }
   std::size_t which = 0;
   for (const std::string sampler : forward_kernels) {
+    hears("memory of the CNN, 50,000 images, " + sampler);
     const double many = peak_megabytes(cnn_of(50'000), [&](Case& c) { take_steps(c, sampler); });
     rows.push_back(
         at_most("CNN, 50,000 images, " + sampler + ", peak memory over the data", many, "MB", 300));
@@ -248,6 +250,7 @@ void add_memory_rows(std::vector<Row>& rows, std::size_t threads) {
     rows.push_back(
         {fmt::format("CNN, 1,000 images, gradient, form {}, peak memory over the data", name), peak, "MB"});
   }
+  hears("memory of the regression net and of deeper ones");
   double most = 0;
   for (const std::string sampler : forward_kernels)
     most = std::max(most, peak_megabytes([=] { return regression_net(threads); },
@@ -276,14 +279,16 @@ void add_memory_rows(std::vector<Row>& rows, std::size_t threads) {
 
 }  // namespace
 
-std::vector<Row> net_cases() {
+std::vector<Row> net_cases(const Hears& hears) {
   const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
   std::vector<Row> rows;
-  add_memory_rows(rows, threads);  // first: it forks, which wants a process of one thread
+  add_memory_rows(rows, threads, hears);  // first: it forks, which wants a process of one thread
   for (const bool is_cnn : {false, true}) {
     const std::string name = is_cnn ? fmt::format("CNN, {} images", timed_images) : "regression net";
+    hears(name + ": jets and steps");
     Case c = is_cnn ? cnn(timed_images, threads) : regression_net(threads);
     const double plain = add_jet_rows(rows, name, c);
+    hears(name + ": PyTorch");
     const auto peer =
         run_peer("/usr/bin/python3", "torch_net.py",
                  {is_cnn ? "cnn" : "regression", std::to_string(threads), std::to_string(timed_images)});
@@ -298,6 +303,7 @@ std::vector<Row> net_cases() {
     speed.met = *speed.ratio >= 0.75;
     rows.push_back(speed);
   }
+  hears("CNN, lines within a layer");
   add_block_rows(rows, threads);
   return rows;
 }

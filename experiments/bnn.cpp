@@ -216,7 +216,8 @@ void evaluate(const BnnSettings& s, const Problem& problem, const std::vector<Ch
     const BnnScores recent = judge(s, problem, chain, count - last, count);
     const BnnScores kept = judge(s, problem, chain, burned, count);
     const std::size_t middle = burned + std::max<std::size_t>(1, row.kept / 2);
-    row.nll_of_chains.push_back(recent.nll);
+    row.last_of_chains.push_back(recent);
+    row.all_of_chains.push_back(kept);
     row.nll_middle += share * judge(s, problem, chain, middle - std::min(last, middle - burned), middle).nll;
     row.last.nll += share * recent.nll;
     row.last.mse += share * recent.mse;
@@ -417,6 +418,11 @@ std::optional<BnnTable> bnn_table(const BnnSettings& settings, const BnnProgress
 
 ordered_json to_json(const BnnRow& row) {
   auto curve = ordered_json::array();
+  const auto each = [](const std::vector<BnnScores>& scores, double BnnScores::*field) {
+    std::vector<double> values;
+    for (const auto& score : scores) values.push_back(score.*field);
+    return values;
+  };
   for (const auto& p : row.curve) curve.push_back({p.step, p.seconds, p.nll_draw, p.nll, p.log_density});
   return {
       {"sampler", row.sampler},
@@ -429,7 +435,10 @@ ordered_json to_json(const BnnRow& row) {
       {"ms_per_step", row.ms_per_step},
       {"peak_rss_bytes", row.peak_bytes},
       {"rss_bytes_before", row.bytes_before},
-      {"nll_of_chains", row.nll_of_chains},
+      {"nll_of_chains", each(row.last_of_chains, &BnnScores::nll)},
+      {"mse_of_chains", each(row.last_of_chains, &BnnScores::mse)},
+      {"all_kept_nll_of_chains", each(row.all_of_chains, &BnnScores::nll)},
+      {"all_kept_mse_of_chains", each(row.all_of_chains, &BnnScores::mse)},
       {"nll_middle", row.nll_middle},
       {"all_kept", {{"nll", row.all.nll}, {"mse", row.all.mse}}},
       {"log_density", row.log_density},
@@ -460,7 +469,14 @@ BnnRow bnn_row_from_json(const ordered_json& json) {
   row.points = json.at("points");
   row.last = {number(json.at("nll")), number(json.at("mse"))};
   row.all = {number(json.at("all_kept").at("nll")), number(json.at("all_kept").at("mse"))};
-  row.nll_of_chains = numbers(json.at("nll_of_chains"));
+  const auto scores = [&](const char* nlls, const char* mses) {
+    const auto nll = numbers(json.at(nlls)), mse = numbers(json.at(mses));
+    std::vector<BnnScores> made;
+    for (std::size_t i = 0; i < nll.size(); ++i) made.push_back({nll[i], mse.at(i)});
+    return made;
+  };
+  row.last_of_chains = scores("nll_of_chains", "mse_of_chains");
+  row.all_of_chains = scores("all_kept_nll_of_chains", "all_kept_mse_of_chains");
   row.nll_middle = number(json.at("nll_middle"));
   row.ms_per_step = json.at("ms_per_step");
   row.peak_bytes = json.at("peak_rss_bytes");

@@ -82,8 +82,8 @@ struct BnnRow {
   double acceptance = 0;
   std::size_t steps = 0, chains = 1, kept = 0;  ///< steps and kept draws of each chain
   BnnScores last, all;  ///< from the last 100 kept draws, as in the paper, and from all; means over chains
-  std::vector<double> nll_of_chains;  ///< the last 100 kept draws of each
-  double nll_middle = 0;              ///< the same when half of the kept draws were made
+  std::vector<BnnScores> last_of_chains, all_of_chains;  ///< of each
+  double nll_middle = 0;                                 ///< the same when half of the kept draws were made
   double ms_per_step = 0, seconds = 0;
   double peak_bytes = 0,
          bytes_before = 0;  ///< peak of the process; and what it held before there was a network

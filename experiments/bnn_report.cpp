@@ -16,9 +16,15 @@ std::optional<PublishedBnnRow> published(const BnnRow& row) {
   return row.temperature == 400 ? published_bnn(row.sampler) : std::nullopt;
 }
 
-double spread(const std::vector<double>& values) {
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  return *high - *low;
+bool less_nll(const BnnScores& a, const BnnScores& b) { return a.nll < b.nll; }
+
+double range_of(const std::vector<BnnScores>& chains) {
+  const auto [low, high] = std::minmax_element(chains.begin(), chains.end(), less_nll);
+  return high->nll - low->nll;
+}
+
+BnnScores best(const std::vector<BnnScores>& chains) {
+  return *std::min_element(chains.begin(), chains.end(), less_nll);
 }
 
 Words words_of(const BnnTable& table) {
@@ -27,7 +33,7 @@ Words words_of(const BnnTable& table) {
        "NLL half-way", "log density", "rms weight", "step size", "acceptance", "steps", "minutes"},
       {}};
   const bool several = table.settings.chains > 1;
-  if (several) words.headings.insert(words.headings.begin() + 3, "chains' range");
+  if (several) words.headings.insert(words.headings.begin() + 3, {"best chain (MSE)", "chains' range"});
   for (const auto& row : table.rows) {
     const auto paper = published(row);
     const auto of = [&](double PublishedBnnRow::*field) {
@@ -49,7 +55,11 @@ Words words_of(const BnnTable& table) {
         fmt::format("{:.2f}", row.acceptance),
         row.chains > 1 ? fmt::format("{} x {}", row.chains, row.steps) : std::to_string(row.steps),
         fmt::format("{:.1f}", row.seconds / 60)};
-    if (several) line.insert(line.begin() + 3, fmt::format("{:.3f}", spread(row.nll_of_chains)));
+    if (several) {
+      const BnnScores least = best(row.last_of_chains);
+      line.insert(line.begin() + 3, {fmt::format("{:.3f} ({:.4f})", least.nll, least.mse),
+                                     fmt::format("{:.3f}", range_of(row.last_of_chains))});
+    }
     words.lines.push_back(std::move(line));
   }
   return words;
@@ -79,7 +89,10 @@ std::string footnotes(const BnnTable& table) {
       "the last draw; the prior's at temperature T\n"
       "is the prior sd times the root of T.\n";
   if (table.settings.chains > 1)
-    text += "NLL and the like are means over chains; their range is that of the NLL.\n";
+    text +=
+        "NLL and the like are means over chains; their range is that of the NLL, and the best chain is the "
+        "one "
+        "with the least.\n";
   return text;
 }
 
@@ -179,9 +192,9 @@ std::string bnn_csv(const BnnTable& table) {
     text +=
         fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", row.sampler, row.temperature,
                     row.last.nll, row.last.mse, std::sqrt(row.last.mse), row.ms_per_step, row.peak_bytes,
-                    row.bytes_before, row.all.nll, row.nll_middle, spread(row.nll_of_chains), row.log_density,
-                    row.weight_rms, row.step_size ? fmt::format("{}", *row.step_size) : "", row.acceptance,
-                    row.steps, row.chains, row.seconds);
+                    row.bytes_before, row.all.nll, row.nll_middle, range_of(row.last_of_chains),
+                    row.log_density, row.weight_rms, row.step_size ? fmt::format("{}", *row.step_size) : "",
+                    row.acceptance, row.steps, row.chains, row.seconds);
     const auto paper = published(row);
     text += paper ? fmt::format(",{},{},{}\n", paper->nll, paper->mse, paper->ms_per_step) : ",,,\n";
   }
@@ -193,7 +206,7 @@ nlohmann::ordered_json bnn_json(const BnnTable& table) {
   auto rows = nlohmann::ordered_json::array();
   for (const auto& row : table.rows) {
     auto json = to_json(row);
-    json["nll_range"] = spread(row.nll_of_chains);
+    json["nll_range"] = range_of(row.last_of_chains);
     json["published"] = nullptr;
     if (const auto p = published(row))
       json["published"] = {

@@ -336,9 +336,13 @@ void cnn_figure(const CnnTable& table, const std::string& folder) {
         best_y.push_back(chain.test.*field);
       }
       const double start = table.start->test.*field;
-      auto [low, high] = std::minmax_element(y.begin(), y.end());
-      const double least = std::min(*low, start), most = std::max(*high, start),
-                   margin = 0.1 * (most - least) + 1e-4;
+      double least = start, most = start;
+      for (const auto* values : {&y, &best_y})
+        for (const double value : *values) {
+          least = std::min(least, value);
+          most = std::max(most, value);
+        }
+      const double margin = 0.1 * (most - least) + 1e-4;
       panel.y_range(least - margin, most + margin);
       panel.rule(start, {.color = start_color, .dash = plot::Dash::dashed});
       panel.line(x, y, {.color = plot::palette(0)}).points(x, y, {.color = plot::palette(0), .size = 3});

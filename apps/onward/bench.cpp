@@ -50,7 +50,9 @@ nlohmann::ordered_json to_json(const std::string& name, const std::vector<bench:
 }
 
 int run_rows(const Settings& s) {
-  const auto rows = bench::run(s.name);
+  const auto rows = bench::run(s.name, [&](const std::string& what) {
+    if (!s.quiet) say("{}\n", what);
+  });
   if (s.json) {
     fmt::print("{}\n", to_json(s.name, rows).dump(1));
     return done;

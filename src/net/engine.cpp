@@ -51,9 +51,9 @@ LineNorms convert(const double* theta, const double* v, std::size_t count, float
 
 /// Enough rows for efficient products, yet some pieces for threads to share. It depends on the data and the
 /// network alone, never on the threads: pieces decide the bits.
-std::size_t choose_piece(const Layout& layout, std::size_t rows) {
+std::size_t choose_piece(const Layout& layout, std::size_t rows, std::size_t most_images) {
   const bool images = layout.input().height * layout.input().width > 1;
-  const std::size_t most = images ? 64 : 256;
+  const std::size_t most = images ? most_images : 256;
   constexpr double least_work = 8e6;  // floating-point operations: some 50 microseconds
   const auto least = static_cast<std::size_t>(std::ceil(least_work / std::max(1.0, layout.flops_per_row())));
   const std::size_t quarter = (rows + 3) / 4;
@@ -111,8 +111,9 @@ Engine::Engine(std::shared_ptr<const Network> network, Inputs inputs, std::size_
     : network_(std::move(network)),
       inputs_(std::move(inputs)),
       kept_bytes_(kept_bytes),
-      piece_(piece > 0 ? piece : choose_piece(network_->layout, inputs_.count())),
-      gradient_piece_(piece_),
+      piece_(piece > 0 ? piece : choose_piece(network_->layout, inputs_.count(), 128)),
+      // A gradient keeps activations of a whole piece, jets those of a few rows.
+      gradient_piece_(piece > 0 ? piece : choose_piece(network_->layout, inputs_.count(), 64)),
       pool_(std::move(pool)),
       plan_(*network_, piece_),
       parameters_(network_->layout.parameter_count()) {

@@ -47,8 +47,8 @@ TEST_F(Bnn, EverySamplerClimbsAndIsJudged) {
     EXPECT_LT(r.last.mse, 0.9);  // 1 is the variance of y
     EXPECT_GT(r.acceptance, 0.02);
     EXPECT_EQ(r.kept, 400u);
-    EXPECT_EQ(r.nll_of_chains.size(), 1u);
-    EXPECT_EQ(r.nll_of_chains[0], r.last.nll);
+    EXPECT_EQ(r.last_of_chains.size(), 1u);
+    EXPECT_EQ(r.last_of_chains[0].nll, r.last.nll);
     EXPECT_GT(r.ms_per_step, 0);
     EXPECT_GT(r.peak_bytes, 1e6);
     EXPECT_GT(r.bytes_before, 1e6);
@@ -74,8 +74,8 @@ TEST_F(Bnn, ChainsOfDifferentKernelsAgreeWhenTheyHaveArrived) {
   // The chains' last 100 draws tell how far figures of 100 draws lie apart; those of all 2,500 lie closer.
   double squares = 0;
   for (const BnnRow* r : {&newton, &line}) {
-    ASSERT_EQ(r->nll_of_chains.size(), 4u);
-    for (double nll : r->nll_of_chains) squares += std::pow(nll - r->last.nll, 2) / 6;
+    ASSERT_EQ(r->last_of_chains.size(), 4u);
+    for (const auto& chain : r->last_of_chains) squares += std::pow(chain.nll - r->last.nll, 2) / 6;
   }
   const double error = std::sqrt(squares * 2 / 4);
   EXPECT_LT(error, 0.01);
@@ -90,7 +90,7 @@ TEST_F(Bnn, ThreadsDoNotMatter) {
   EXPECT_EQ(one.last.nll, three.last.nll);
   EXPECT_EQ(one.log_density, three.log_density);
   settings.chains = 2;
-  EXPECT_EQ(row("line-fmala").nll_of_chains[0], one.last.nll);  // the first chain is the same chain
+  EXPECT_EQ(row("line-fmala").last_of_chains[0].nll, one.last.nll);  // the first chain is the same chain
 }
 
 TEST_F(Bnn, StepSizesAreLookedForWhereNoneIsStored) {
