@@ -195,7 +195,7 @@ void Engine::find_known(bool on_a_line) {
   const std::size_t kept = narrow_->kept_size(piece_) * pieces(inputs_.count(), piece_);
   if (!narrow_->keeps_values() || 2 * kept * sizeof(float) > few_bytes) return;
   for (KnownValues& known : known_)
-    if (!known.theta.empty() &&
+    if (known.filled &&
         std::memcmp(known.theta.data(), theta_floats_.data(), parameters_ * sizeof(float)) == 0) {
       is_known_ = true;
       std::swap(known, known_[0]);
@@ -204,7 +204,8 @@ void Engine::find_known(bool on_a_line) {
     }
   std::swap(known_[0], known_[1]);
   at_hand_ = &known_[0];
-  at_hand_->theta.clear();
+  at_hand_->filled = false;
+  at_hand_->theta.resize(parameters_);
   at_hand_->values.resize(kept);
 }
 
@@ -316,7 +317,10 @@ void Engine::for_narrow_pieces(const Inputs& inputs, std::size_t order, KnownVal
 void Engine::forward(std::size_t order, const UseOutputs& use) {
   if (narrow_) {
     for_narrow_pieces(inputs_, order, at_hand_, use);
-    if (at_hand_ && !is_known_) at_hand_->theta = theta_floats_;
+    if (at_hand_ && !is_known_) {
+      std::swap(at_hand_->theta, theta_floats_);  // the next place is written over the other
+      at_hand_->filled = true;
+    }
     return;
   }
   if (store_ == 0) {

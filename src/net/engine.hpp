@@ -29,7 +29,8 @@ struct KeptTensor {
 /// Values of all units and rows of a narrow network. A line kernel takes two jets a step, the first where the
 /// last step ended: there values are known and slopes alone are new.
 struct KnownValues {
-  Floats theta;  ///< where; empty: nowhere yet
+  bool filled = false;
+  Floats theta;  ///< where
   Floats values;
 };
 

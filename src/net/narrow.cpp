@@ -16,7 +16,7 @@ constexpr std::size_t lanes = simd::lanes_v<Lanes>;
 constexpr std::size_t too_wide = 257;
 
 // A tile of outputs x registers of rows is summed in registers: 24 of the 32 that AVX-512 has, 12 of 16.
-constexpr std::size_t tile_outputs = 6, tile_registers = lanes == 16 ? 4 : 2;
+constexpr std::size_t tile_outputs = lanes == 16 ? 12 : 6, tile_registers = 2;
 
 std::size_t pad(std::size_t rows) { return (rows + lanes - 1) / lanes * lanes; }
 
@@ -66,7 +66,7 @@ void tile(const Task& task, const std::array<Factor, 2>& factor, std::size_t fir
     }
 }
 
-/// All outputs, six at a time, of some rows.
+/// All outputs of some rows.
 template <std::size_t registers, std::size_t factors>
 void column(const Task& task, const std::array<Factor, 2>& factor, std::size_t outputs, std::size_t row,
             float* out) {
