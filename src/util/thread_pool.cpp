@@ -6,7 +6,7 @@ namespace onward {
 namespace {
 
 /// Loops of a few microseconds follow each other closely: looking a while before sleeping saves the wake-up.
-constexpr int looks = 2000;
+constexpr int looks = 5000;
 
 void pause_a_moment() {
 #if defined(__x86_64__)
