@@ -271,8 +271,8 @@ void add_memory_rows(std::vector<Row>& rows, std::size_t threads, const Hears& h
         });
   };
   const double parameters = 90 * 10'100;
-  // Theta and v as they are given, as floats, and packed.
-  const double more = parameters * (2 * sizeof(double) + 4 * sizeof(float)) / 1e6;
+  // v as it is given, and both as floats; theta as it is given was there before.
+  const double more = parameters * (sizeof(double) + 2 * sizeof(float)) / 1e6;
   rows.push_back(at_most("100 layers of 100, peak memory over that of 10 and the parameters of 90 more",
                          of_depth(100) / (of_depth(10) + more), "", 1.05));
 }

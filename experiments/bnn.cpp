@@ -268,7 +268,8 @@ ordered_json row_settings(const BnnSettings& s, const std::string& sampler, doub
                     {"thin", s.thin},     {"chains", s.chains},
                     {"hidden", s.hidden}, {"prior_sd", s.prior_sd},
                     {"sigma", s.sigma},   {"seed", s.seed},
-                    {"tune", s.tune},     {"data", s.data}};
+                    {"tune", s.tune},     {"data", s.data},
+                    {"format", 2}};
   if (const auto it = s.step_sizes.find(sampler); it != s.step_sizes.end()) json["step_size"] = it->second;
   return json;
 }

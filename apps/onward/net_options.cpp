@@ -391,6 +391,11 @@ net::Posterior make_posterior(const NetWords& words, std::shared_ptr<const net::
     return posterior;
   }
   const double limit = parse_memory("--max-memory", words.memory);
+  if (needed() > limit) {  // what only saves time goes first
+    options.known_values_bytes = 0;
+    if (asked == 0) options.kept_activations_bytes = 0;
+    posterior = make();
+  }
   while (needed() > limit && words.piece == 0 && posterior.options().piece > 1) {
     options.piece = posterior.options().piece / 2;
     posterior = make();

@@ -14,9 +14,6 @@ namespace {
 /// Parameters that are converted, and summed, at a time.
 constexpr std::size_t block = std::size_t{1} << 13;
 
-/// Of a narrow network values are kept if they take no more than this: so much does not count as memory.
-constexpr std::size_t few_bytes = std::size_t{4} << 20;
-
 template <bool on_a_line>
 LineNorms convert(const double* theta, const double* v, std::size_t count, float* theta_out, float* v_out) {
   // Eight sums each, so that additions need not wait for each other.
@@ -106,22 +103,23 @@ void Engine::Lender<Memory>::give(std::unique_ptr<Memory> memory) {
   idle.push_back(std::move(memory));
 }
 
-Engine::Engine(std::shared_ptr<const Network> network, Inputs inputs, std::size_t kept_bytes,
-               std::size_t piece, std::shared_ptr<ThreadPool> pool)
+Engine::Engine(std::shared_ptr<const Network> network, Inputs inputs, const PosteriorOptions& options,
+               std::shared_ptr<ThreadPool> pool)
     : network_(std::move(network)),
       inputs_(std::move(inputs)),
-      kept_bytes_(kept_bytes),
-      piece_(piece > 0 ? piece : choose_piece(network_->layout, inputs_.count(), 128)),
+      kept_bytes_(options.kept_activations_bytes),
+      known_bytes_(std::max(options.known_values_bytes, options.kept_activations_bytes)),
+      piece_(options.piece > 0 ? options.piece : choose_piece(network_->layout, inputs_.count(), 128)),
       // A gradient keeps activations of a whole piece, jets those of a few rows.
-      gradient_piece_(piece > 0 ? piece : choose_piece(network_->layout, inputs_.count(), 64)),
+      gradient_piece_(options.piece > 0 ? options.piece
+                                        : choose_piece(network_->layout, inputs_.count(), 64)),
       pool_(std::move(pool)),
       plan_(*network_, piece_),
       parameters_(network_->layout.parameter_count()) {
-  // Lines within a layer are better off with what lies below it, which only the other way keeps.
-  if (kept_bytes_ > 0 || !NarrowNetwork::takes(network_->layout)) return;
+  if (!NarrowNetwork::takes(network_->layout)) return;
   narrow_.emplace(plan_);
   moves_.resize(plan_.units().size());
-  if (piece == 0) piece_ = choose_narrow_piece(network_->layout, inputs_.count());
+  if (options.piece == 0) piece_ = choose_narrow_piece(network_->layout, inputs_.count());
 }
 
 /// As floats, and their sums.
@@ -182,10 +180,10 @@ Wanted Engine::wanted(std::size_t order) const {
   return {.theta = &theta_, .order = order, .v = order > 0 ? &*v_ : nullptr};
 }
 
-/// Whether the values are known where we are; if not, where they are to be kept.
+/// Whose values are known where we are, and where those of all are to be kept.
 void Engine::find_known(bool on_a_line) {
   at_hand_ = nullptr;
-  is_known_ = false;
+  known_units_ = 0;
   if (!on_a_line) return;
   const auto& units = plan_.units();
   for (std::size_t u = 0; u < units.size(); ++u)
@@ -193,17 +191,24 @@ void Engine::find_known(bool on_a_line) {
                             v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].end),
                             [](float x) { return x != 0; });
   const std::size_t kept = narrow_->kept_size(piece_) * pieces(inputs_.count(), piece_);
-  if (!narrow_->keeps_values() || 2 * kept * sizeof(float) > few_bytes) return;
-  for (KnownValues& known : known_)
-    if (known.filled &&
-        std::memcmp(known.theta.data(), theta_floats_.data(), parameters_ * sizeof(float)) == 0) {
-      is_known_ = true;
-      std::swap(known, known_[0]);
-      at_hand_ = &known_[0];
-      return;
-    }
-  std::swap(known_[0], known_[1]);
+  if (!narrow_->keeps_values() || 2 * kept * sizeof(float) > known_bytes_) return;
+  // The place that shares most with this one: a line within a layer leaves all before it as they were.
+  for (KnownValues& known : known_) {
+    if (!known.filled) continue;
+    const auto is_same = [&](const Unit& unit) {
+      return std::memcmp(theta_floats_.data() + unit.begin, known.theta.data() + unit.begin,
+                         (unit.end - unit.begin) * sizeof(float)) == 0;
+    };
+    std::size_t same = 0;
+    while (same < units.size() && is_same(units[same])) ++same;
+    if (at_hand_ && same <= known_units_) continue;
+    known_units_ = same;
+    at_hand_ = &known;
+  }
+  if (at_hand_) std::swap(*at_hand_, known_[0]);
   at_hand_ = &known_[0];
+  if (known_units_ == units.size()) return;
+  std::swap(known_[0], known_[1]);
   at_hand_->filled = false;
   at_hand_->theta.resize(parameters_);
   at_hand_->values.resize(kept);
@@ -308,7 +313,11 @@ void Engine::for_narrow_pieces(const Inputs& inputs, std::size_t order, KnownVal
     auto memory = narrow_memory_.take(plan_);
     const std::size_t rows = rows_of(i, piece_, inputs.count());
     NarrowNetwork::Values values;
-    if (known) values = {known->values.data() + i * narrow_->kept_size(piece_), is_known_};
+    if (known) {
+      const std::size_t at = i * narrow_->kept_size(piece_);
+      const float* before = known_units_ > 0 ? known_[1].values.data() + at : nullptr;
+      values = {known->values.data() + at, before, known_units_};
+    }
     use(i * piece_, rows, narrow_->forward(inputs, i * piece_, rows, order, line, values, *memory));
     narrow_memory_.give(std::move(memory));
   });
@@ -317,7 +326,7 @@ void Engine::for_narrow_pieces(const Inputs& inputs, std::size_t order, KnownVal
 void Engine::forward(std::size_t order, const UseOutputs& use) {
   if (narrow_) {
     for_narrow_pieces(inputs_, order, at_hand_, use);
-    if (at_hand_ && !is_known_) {
+    if (at_hand_ && known_units_ < plan_.units().size()) {
       std::swap(at_hand_->theta, theta_floats_);  // the next place is written over the other
       at_hand_->filled = true;
     }
@@ -329,12 +338,12 @@ void Engine::forward(std::size_t order, const UseOutputs& use) {
   }
   ++kept_report_.stored;
   const std::size_t size = plan_.shape(store_).size() * inputs_.count();
-  kept_.theta.clear();
-  kept_.tensor = store_;
+  kept_.tensor = 0;
   if (kept_.rows.size() != size) {
     kept_.rows = {};
     kept_.rows.resize(size);
   }
+  kept_.tensor = store_;
   try {
     for_pieces(inputs_, wanted(order), start_, store_, use);
   } catch (...) {
@@ -441,7 +450,7 @@ std::size_t Engine::forward_bytes(std::size_t order) const {
   const std::size_t at_once = std::min(pool_->threads(), count), in_piece = std::min(piece_, rows);
   if (narrow_) {
     const std::size_t kept = 2 * narrow_->kept_size(piece_) * count * sizeof(float);
-    const bool keeps = order > 0 && narrow_->keeps_values() && kept <= few_bytes;
+    const bool keeps = order > 0 && narrow_->keeps_values() && kept <= known_bytes_;
     return vectors + at_once * narrow_->bytes(in_piece, order) +
            (keeps ? kept + 2 * parameters_ * sizeof(float) : 0);
   }

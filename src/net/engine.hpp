@@ -43,9 +43,8 @@ struct LineNorms {
 
 class Engine {
  public:
-  /// Of `inputs`, activations of up to so many bytes may be kept from evaluation to evaluation. Pieces of 0
-  /// rows: chosen by the sizes of network and data.
-  Engine(std::shared_ptr<const Network> network, Inputs inputs, std::size_t kept_bytes, std::size_t piece,
+  /// For jets of `inputs`. The options' piece 0: chosen by the sizes of network and data.
+  Engine(std::shared_ptr<const Network> network, Inputs inputs, const PosteriorOptions& options,
          std::shared_ptr<ThreadPool> pool);
 
   const Plan& plan() const { return plan_; }
@@ -67,7 +66,8 @@ class Engine {
   void forward(std::size_t order, const UseOutputs& use);
   /// Outputs are values, slopes along v, slopes along w.
   void forward_two(const UseOutputs& use);
-  /// What that costs in jets of order 1. Where values are known, or kept below a layer, it saves nothing.
+  /// What that costs in jets of order 1. Narrow networks, and those that keep what lies below a layer, save
+  /// more in other ways and do not do it: 2.
   double price_of_two() const { return narrow_ || kept_bytes_ > 0 ? 2.0 : 5.0 / 3; }
   /// The same, order 0, for other inputs.
   void predict(const Inputs& inputs, const UseOutputs& use);
@@ -119,7 +119,7 @@ class Engine {
 
   std::shared_ptr<const Network> network_;
   Inputs inputs_;
-  std::size_t kept_bytes_, piece_, gradient_piece_;
+  std::size_t kept_bytes_, known_bytes_, piece_, gradient_piece_;
   std::shared_ptr<ThreadPool> pool_;
   Plan plan_;
   std::optional<NarrowNetwork> narrow_;
@@ -131,7 +131,7 @@ class Engine {
   std::vector<char> moves_;           // a unit each; of narrow networks
   std::array<KnownValues, 2> known_;  // at the last place and the one before
   KnownValues* at_hand_ = nullptr;    // of the next evaluation: known, or to be filled
-  bool is_known_ = false;
+  std::size_t known_units_ = 0;       // units whose values are known; before all are: those of known_[1]
   KeptTensor kept_;
   KeptReport kept_report_;
   std::size_t start_ = 0;  // the tensor that the next evaluation starts from: 0, or the one that is kept

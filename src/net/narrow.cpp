@@ -165,6 +165,11 @@ Stack NarrowNetwork::forward(const Inputs& inputs, std::size_t first, std::size_
     }
 
     float* kept = values.kept ? values.kept + row * kept_per_row_ : nullptr;
+    if (values.known_units > 0 && values.known_units < plan_->units().size()) {
+      std::size_t known = 0;
+      for (std::size_t u = 0; u < values.known_units; ++u) known += plan_->units()[u].out.size();
+      std::copy_n(values.before + row * kept_per_row_, padded * known, kept);
+    }
     for (std::size_t u = 0; u < plan_->units().size(); ++u) {
       const Unit& unit = plan_->units()[u];
       Tensor out = tensor(u + 1);
@@ -174,7 +179,7 @@ Stack NarrowNetwork::forward(const Inputs& inputs, std::size_t first, std::size_
         activate(activation->kind, {in.part[0], part, in.parts}, to, padded * unit.out.size(), order);
         out.parts = to.parts;
       } else {
-        forward_linear(unit, u, padded, order, line, values.known, in, out);
+        forward_linear(unit, u, padded, order, line, u < values.known_units, in, out);
       }
       if (kept) kept += padded * unit.out.size();
       in = out;

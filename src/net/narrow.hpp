@@ -45,10 +45,12 @@ class NarrowNetwork {
   /// Numbers to keep for so many rows.
   std::size_t kept_size(std::size_t rows) const;
 
-  /// Values of a piece, in the order of its own: to be filled, or known from the last time.
+  /// Values of all units for a piece, in an order of its own: where to keep them, or null; and how many
+  /// units, from the first, they are known of: all, or those before a line's layer, from the place before.
   struct Values {
     float* kept = nullptr;
-    bool known = false;
+    const float* before = nullptr;
+    std::size_t known_units = 0;
   };
 
   /// Outputs of rows [first, first + rows), in `memory`. A value has the same bits in jets of every order.

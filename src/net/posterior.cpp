@@ -55,7 +55,7 @@ class Posterior::Implementation {
         as_given(given_options),
         pool(given_pool ? std::move(given_pool) : std::make_shared<ThreadPool>(1)) {
     check(*network, data, options);
-    engine.emplace(network, data.inputs, options.kept_activations_bytes, options.piece, pool);
+    engine.emplace(network, data.inputs, options, pool);
     options.piece = engine->piece();
   }
 

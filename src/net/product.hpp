@@ -93,15 +93,12 @@ class Product {
   Product(const Layout::Step& step, bool relu, std::size_t rows);
 
   std::size_t weights() const { return weights_; }
-  std::size_t outputs() const { return outputs_; }
-  bool has_bias() const { return has_bias_; }
 
   // Only these two change a product; all else may run on several threads at once.
   /// Makes the kernels for so many rows.
   void prepare(std::size_t rows, bool tangents);
   void prepare_backward(std::size_t rows);
 
-  std::size_t packed_bytes() const { return forward_form_.get_size(); }
   PackedWeights packed() const { return packed_as(forward_form_); }
   PackedWeights packed_backward() const { return packed_as(backward_form_); }
   /// From PyTorch's order.

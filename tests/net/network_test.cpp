@@ -259,7 +259,14 @@ TEST(NarrowNetwork, KnownValuesChangeNoBits) {
   for (int i = 0; i < 200; ++i) {
     auto& theta = places[pick(3)];
     if (pick(4) == 0) theta[pick(theta.size())] += 1e-6;
-    const auto v = numbers.some<double>(theta.size(), 0.3);
+    auto v = numbers.some<double>(theta.size(), 0.3);
+    const auto& steps = network->layout.steps();
+    if (pick(2) == 0) {  // a line within a layer, and a step along it
+      const auto& layer = steps[2 * pick(3)];
+      for (std::size_t p = 0; p < v.size(); ++p)
+        if (p < layer.begin || p >= layer.end) v[p] = 0;
+      for (std::size_t p = 0; p < v.size(); ++p) theta[p] += 0.01 * v[p];
+    }
     const auto order = static_cast<Order>(pick(3));
     Posterior fresh(network, data, options);
     const Jet a = asked.jet(theta, v, order), b = fresh.jet(theta, v, order);

@@ -39,6 +39,9 @@ struct PosteriorOptions {
   /// Memory for activations below a layer: along lines within that layer they stay as they are and are not
   /// computed again.
   std::size_t kept_activations_bytes = 0;
+  /// Linear networks that are not wide: memory for the values of all units and rows at two places. A line
+  /// kernel's step begins where the last one ended, and finds them there.
+  std::size_t known_values_bytes = std::size_t{4} << 20;
 };
 
 /// How kept activations fared.

@@ -65,6 +65,10 @@ class PredictionView {
 
   std::size_t dimension() const { return posterior_.dimension(); }
   Jet jet(VectorView theta, VectorView v, Order order) { return posterior_.jet(theta, v, order); }
+  JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
+    return posterior_.jet_pair(theta, v, w, order);
+  }
+  double jet_pair_price(Order order) const { return posterior_.jet_pair_price(order); }
   double gradient(VectorView theta, std::span<double> out) { return posterior_.gradient(theta, out); }
   std::vector<std::string> names() const;
   std::vector<ParameterBlock> blocks() const { return posterior_.blocks(); }

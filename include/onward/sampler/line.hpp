@@ -30,14 +30,16 @@ BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& targe
   constexpr bool can_pair = !simd::is_batch_v<Real> && requires { target.has_jet_pair(); };
   bool pairs = false, drawn = false;
   if constexpr (can_pair) {
-    pairs = kernel.tangent == Tangent::kept && target.has_jet_pair() &&
-            target.jet_pair_price(K::order) - 1 <= state.lately_accepted;
+    const double price = target.jet_pair_price(K::order);
+    pairs = kernel.tangent == Tangent::kept && target.has_jet_pair() && price < 2 &&
+            price - 1 <= state.lately_accepted;
     drawn = kernel.tangent == Tangent::kept && !state.tangent.empty();
   }
 
   // v, ignoring the state
   if (drawn) {
     std::swap(w.pushed, state.tangent);
+    std::swap(w.next, state.tangent);  // whose memory the direction after this one may take
   } else {
     push_drawn<Real>([&](auto& v) { random.direction(v); }, metric, w, w.direction, w.pushed);
   }
