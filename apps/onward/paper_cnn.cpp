@@ -159,7 +159,7 @@ std::vector<std::string> add_cnn_options(CLI::App& command, CnnRequest& request)
       ->delimiter(',')
       ->default_str("10000,30000,50000");
   add_count(command, "--timing-steps", t.timing_steps, 0,
-            "cnn: steps to time, after one that is not; 0: 3 up to 10000 images, 1 above");
+            "cnn: steps to time, after one (line-fmala two) that is not; 0: 3 up to 10000 images, 1 above");
   command
       .add_option_function<std::string>(
           "--max-memory",

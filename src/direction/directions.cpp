@@ -102,7 +102,7 @@ BlockDirections::BlockDirections(std::size_t dimension, Blocks blocks) : blocks_
   for (const auto& block : blocks_) {
     if (block.empty()) throw UsageError("a block of directions has no parameters");
     const std::size_t share =
-        dimension <= longest_sweep ? block.size() : block.size() * longest_sweep / dimension;
+        dimension <= longest_sweep ? block.size() : block.size() * short_sweep / dimension;
     begin_.push_back(begin_.back() + std::max<std::size_t>(1, share));
     total += block.size();
     frames_.emplace_back(block.size());

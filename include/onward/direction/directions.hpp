@@ -72,13 +72,13 @@ class AxisDirections {
 };
 
 /// Block after block of parameters, each with the directions of frames within it. A sweep of D steps gives a
-/// block of k parameters k of them; of more than `longest_sweep` parameters a sweep is about that long, and
-/// gives each block its share and at least one step, so that no part of a large model waits for the end of
-/// the run. The next sweep goes on with the frame of each block.
+/// block of k parameters k of them; of more than `longest_sweep` parameters a sweep is of about `short_sweep`
+/// steps, and gives each block its share and at least one, so that no part of a large model waits for the end
+/// of the run. The next sweep goes on with the frame of each block.
 class BlockDirections {
  public:
   static constexpr DirectionLaw law = DirectionLaw::any;
-  static constexpr std::size_t longest_sweep = 1000;
+  static constexpr std::size_t longest_sweep = 1000, short_sweep = 100;
   using Blocks = std::vector<std::vector<std::size_t>>;
   /// Together the blocks must hold every parameter once.
   BlockDirections(std::size_t dimension, Blocks blocks);
