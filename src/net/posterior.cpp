@@ -93,7 +93,7 @@ class Posterior::Implementation {
     if (!norms[0].fits) return {nowhere, nowhere};
     std::array<std::vector<Sums>, 2> sums{room_for_sums(engine->piece()), room_for_sums(engine->piece())};
     engine->forward_two([&](std::size_t first, std::size_t rows, const Stack& outputs) {
-      for (std::size_t line : {0, 1}) {
+      for (const std::size_t line : {0u, 1u}) {
         const Stack one{outputs.data, (line + 1) * outputs.stride, std::min(outputs.parts, std::size_t{2})};
         sums[line][first / engine->piece()] = likelihood_sums(data.answers, first, rows, one);
       }

@@ -141,19 +141,20 @@ TEST_F(Net, LargeNetworksAreLookedAtByWhatTheyPredict) {
 
 TEST_F(Net, LinesWithinLayersKeepActivationsAndDraws) {
   const std::string words =
-      "net --net large.json --x x.npy --y y.npy --warmup 50 --draws 4 --thin 300 --chains 1 --format npy "
+      "net --net large.json --x x.npy --y y.npy --warmup 50 --draws 4 --thin 30 --chains 1 --format npy "
       "--directions blocks";
   sampled(words + " --out kept");
   sampled(words + " --keep-activations 0 --out recomputed");
   EXPECT_EQ(get(path("kept/chain-1.npy")), get(path("recomputed/chain-1.npy")));
-  // Layer 0 has 900 of 1,202 parameters and the first 748 steps of a sweep, so the last layer moves at last.
+  // Layer 0 has 900 of 1,202 parameters and the first 74 steps of a sweep of 100. Draws are those of steps
+  // 80, 110 and 140: the last layer moves before the second of them and not before the third.
   const NpyArray draws = read_npy(path("kept/chain-1.npy"));
   const auto differs = [&](std::size_t draw, std::size_t parameter) {
     return draws.as<float>()[draw * 1202 + parameter] != draws.as<float>()[(draw - 1) * 1202 + parameter];
   };
-  EXPECT_TRUE(differs(1, 0));
-  EXPECT_FALSE(differs(1, 900));
-  EXPECT_TRUE(differs(2, 900));
+  EXPECT_TRUE(differs(1, 900));
+  EXPECT_TRUE(differs(2, 0));
+  EXPECT_FALSE(differs(2, 900));
   const std::string wrong = "sample net --net large.json --x x.npy --y y.npy --sigma 1 --out none ";
   wrong_usage(wrong + "--directions blocks:1", {"no block '1'", "Blocks: 0, 2"});
   wrong_usage(wrong + "--directions blocks --keep-activations some", {"--keep-activations some", "300M"});
