@@ -501,7 +501,9 @@ NetModel make_net(const NetWords& words, const GlmWords& shared, const std::stri
                   const std::string& word, std::shared_ptr<ThreadPool> pool) {
   if (words.net.empty()) throw UsageError("--net is missing: net needs --net FILE.json, the layers");
   if (words.data.empty() == (shared.x.empty() && shared.y.empty()) || shared.x.empty() != shared.y.empty())
-    throw UsageError("net needs data: either --x FILE.npy and --y FILE.npy, or --data NAME");
+    throw UsageError(
+        "net needs data of one kind: --x FILE.npy and --y FILE.npy, both of them, or --data NAME and "
+        "neither");
   if (!words.data.empty() && !(words.test_x.empty() && words.test_y.empty()))
     throw UsageError("--test-x and --test-y go with --x and --y: --data has test images of its own");
   if (!words.likelihood.empty() && words.likelihood != "gaussian" && words.likelihood != "softmax")
@@ -580,8 +582,10 @@ ordered_json predictions_json(const NetModel& model, const net::Predictive& pred
 }
 
 std::string describe_predictions(const NetModel& model, const net::Predictive& predictive) {
-  std::string text = fmt::format("predictions of {} {} rows by {} draws", predictive.rows(),
-                                 model.own_rows ? "training" : "test", predictive.draws());
+  std::string text =
+      fmt::format("predictions of {} {} {} by {} {}", predictive.rows(), model.own_rows ? "training" : "test",
+                  predictive.rows() == 1 ? "row" : "rows", predictive.draws(),
+                  predictive.draws() == 1 ? "draw" : "draws");
   if (!predictive.has_answers()) return text;
   const net::Scores scores = predictive.scores();
   text += fmt::format(": NLL {:.4g}", scores.nll);

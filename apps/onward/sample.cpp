@@ -157,8 +157,12 @@ void check_memory(const RunSettings& s, std::size_t parameters) {
 }
 
 void print_result(const Settings& s, const Run& run, const Sampled& sampled) {
-  fmt::print("{}: {} chains of {} draws by {}, {} steps from draw to draw, seed {}\n\n", s.model.name,
-             sampled.chains, sampled.draws, run.settings.sampler, *run.settings.thin, *run.settings.seed);
+  const auto count = [](std::size_t n, const char* what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+  };
+  fmt::print("{}: {} of {} by {}, {} from draw to draw, seed {}\n\n", s.model.name,
+             count(sampled.chains, "chain"), count(sampled.draws, "draw"), run.settings.sampler,
+             count(*run.settings.thin, "step"), *run.settings.seed);
   fmt::print("{}", summary_table(sampled.parameters,
                                  {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));
   double acceptance = 0;
@@ -321,7 +325,9 @@ Run carry_out(const Settings& s, Plan& plan, RunSettings resolved, const Hooks& 
 int sample_model(Settings& s) {
   if (s.format != "csv" && !(is_net(s) && s.format == "npy"))
     throw UsageError(fmt::format("--format {} is not known: it is csv{}", s.format,
-                                 s.format == "npy" ? ", or npy for the model net" : ""));
+                                 is_net(s)           ? " or npy"
+                                 : s.format == "npy" ? ", or npy for the model net"
+                                                     : ""));
   s.run.bias_correction = bias_correction_from_string(s.bias_correction);
   s.run.tangent = tangent_from_string(s.tangent);
   if (s.metric) s.run.metric = metric_from_string(*s.metric);
