@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "model_options.hpp"
+#include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/data/load.hpp"
 #include "onward/error.hpp"
@@ -378,9 +379,8 @@ net::Posterior make_posterior(const NetWords& words, std::shared_ptr<const net::
     return run_bytes(words, posterior, static_cast<double>(jet_bytes(posterior)) + asked);
   };
   const auto what = [&] {
-    const std::size_t piece = posterior.options().piece;
-    return fmt::format("{} parameters, {} {} and pieces of {} {}", posterior.dimension(), words.chains,
-                       words.chains == 1 ? "chain" : "chains", piece, piece == 1 ? "row" : "rows");
+    return fmt::format("{} parameters, {} and pieces of {}", posterior.dimension(),
+                       counted(words.chains, "chain"), counted(posterior.options().piece, "row"));
   };
   if (words.memory.empty()) {
     if (needed() > machine_memory())
@@ -582,10 +582,9 @@ ordered_json predictions_json(const NetModel& model, const net::Predictive& pred
 }
 
 std::string describe_predictions(const NetModel& model, const net::Predictive& predictive) {
-  std::string text =
-      fmt::format("predictions of {} {} {} by {} {}", predictive.rows(), model.own_rows ? "training" : "test",
-                  predictive.rows() == 1 ? "row" : "rows", predictive.draws(),
-                  predictive.draws() == 1 ? "draw" : "draws");
+  std::string text = fmt::format("predictions of {} by {}",
+                                 counted(predictive.rows(), model.own_rows ? "training row" : "test row"),
+                                 counted(predictive.draws(), "draw"));
   if (!predictive.has_answers()) return text;
   const net::Scores scores = predictive.scores();
   text += fmt::format(": NLL {:.4g}", scores.nll);

@@ -17,6 +17,11 @@ void say(fmt::format_string<Args...> text, Args&&... args) {
   [[maybe_unused]] const auto written = std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+/// "1 chain", "4 chains".
+inline std::string counted(std::size_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
 /// What a table leaves out of a run that was cut short: chains that had not begun, and the ends of longer
 /// ones.
 inline void print_uneven_chains(std::size_t all, std::size_t with_draws, std::size_t least,

@@ -157,12 +157,9 @@ void check_memory(const RunSettings& s, std::size_t parameters) {
 }
 
 void print_result(const Settings& s, const Run& run, const Sampled& sampled) {
-  const auto count = [](std::size_t n, const char* what) {
-    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-  };
   fmt::print("{}: {} of {} by {}, {} from draw to draw, seed {}\n\n", s.model.name,
-             count(sampled.chains, "chain"), count(sampled.draws, "draw"), run.settings.sampler,
-             count(*run.settings.thin, "step"), *run.settings.seed);
+             counted(sampled.chains, "chain"), counted(sampled.draws, "draw"), run.settings.sampler,
+             counted(*run.settings.thin, "step"), *run.settings.seed);
   fmt::print("{}", summary_table(sampled.parameters,
                                  {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));
   double acceptance = 0;

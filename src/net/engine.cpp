@@ -180,6 +180,12 @@ Wanted Engine::wanted(std::size_t order) const {
   return {.theta = &theta_, .order = order, .v = order > 0 ? &*v_ : nullptr};
 }
 
+/// Of a narrow network, what the values of all units at one place take; 0 if they are not kept.
+std::size_t Engine::known_floats() const {
+  const std::size_t floats = narrow_->kept_size(piece_) * pieces(inputs_.count(), piece_);
+  return narrow_->keeps_values() && 2 * floats * sizeof(float) <= known_bytes_ ? floats : 0;
+}
+
 /// Whose values are known where we are, and where those of all are to be kept.
 void Engine::find_known(bool on_a_line) {
   at_hand_ = nullptr;
@@ -190,8 +196,8 @@ void Engine::find_known(bool on_a_line) {
     moves_[u] = std::any_of(v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].begin),
                             v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].end),
                             [](float x) { return x != 0; });
-  const std::size_t kept = narrow_->kept_size(piece_) * pieces(inputs_.count(), piece_);
-  if (!narrow_->keeps_values() || 2 * kept * sizeof(float) > known_bytes_) return;
+  const std::size_t kept = known_floats();
+  if (kept == 0) return;
   // The place that shares most with this one: a line within a layer leaves all before it as they were.
   for (KnownValues& known : known_) {
     if (!known.filled) continue;
@@ -449,10 +455,9 @@ std::size_t Engine::forward_bytes(std::size_t order) const {
                     weights = 2 * vectors, parts = two ? 3 : order + 1;
   const std::size_t at_once = std::min(pool_->threads(), count), in_piece = std::min(piece_, rows);
   if (narrow_) {
-    const std::size_t kept = 2 * narrow_->kept_size(piece_) * count * sizeof(float);
-    const bool keeps = order > 0 && narrow_->keeps_values() && kept <= known_bytes_;
+    const std::size_t known = order > 0 ? known_floats() : 0;
     return vectors + at_once * narrow_->bytes(in_piece, order) +
-           (keeps ? kept + 2 * parameters_ * sizeof(float) : 0);
+           (known > 0 ? 2 * (known + parameters_) * sizeof(float) : 0);
   }
   const PieceMemory memory(plan_);
   return weights + at_once * (memory.trunk.bytes(std::min(plan_.chunk(), in_piece), parts) +

@@ -64,13 +64,13 @@ class Engine {
   /// Calls use(first row, rows, outputs) for each piece of the inputs, on any thread.
   using UseOutputs = std::function<void(std::size_t first, std::size_t rows, const Stack& outputs)>;
   void forward(std::size_t order, const UseOutputs& use);
-  /// Outputs are values, slopes along v, slopes along w.
+  /// The same, order 0, for other inputs.
+  void predict(const Inputs& inputs, const UseOutputs& use);
+  /// The same as forward, on two lines: outputs are values, slopes along v, slopes along w.
   void forward_two(const UseOutputs& use);
   /// What that costs in jets of order 1. Narrow networks, and those that keep what lies below a layer, save
   /// more in other ways and do not do it: 2.
   double price_of_two() const { return narrow_ || kept_bytes_ > 0 ? 2.0 : 5.0 / 3; }
-  /// The same, order 0, for other inputs.
-  void predict(const Inputs& inputs, const UseOutputs& use);
 
   /// Calls loss(first row, rows, outputs, derivatives by them) for each piece, on any thread, and adds up
   /// derivatives by the parameters in `out`.
@@ -104,6 +104,7 @@ class Engine {
   LineNorms take(VectorView theta, VectorView v, Floats& v_floats);
   void pack(std::size_t directions);
   Wanted wanted(std::size_t order) const;
+  std::size_t known_floats() const;
   void find_known(bool on_a_line);
   void prepare(std::size_t rows, std::size_t order);
   void choose_kept(bool on_a_line);

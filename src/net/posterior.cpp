@@ -74,14 +74,7 @@ class Posterior::Implementation {
     engine->forward(k, [&](std::size_t first, std::size_t rows, const Stack& outputs) {
       sums[first / engine->piece()] = likelihood_sums(data.answers, first, rows, outputs);
     });
-    Jet jet = from_sums(tree_sum(std::span<const Sums>(sums)), theta, v);
-    const Jet prior = prior_jet(norms);
-    jet.value += prior.value;
-    jet.slope += prior.slope;
-    jet.curvature += prior.curvature;
-    if (order == Order::value) jet.slope = 0;
-    if (order != Order::curvature) jet.curvature = 0;
-    return jet;
+    return finished(sums, norms, theta, v, order);
   }
 
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
@@ -98,12 +91,7 @@ class Posterior::Implementation {
         sums[line][first / engine->piece()] = likelihood_sums(data.answers, first, rows, one);
       }
     });
-    const auto finish = [&](std::size_t line, VectorView direction) {
-      Jet jet = from_sums(tree_sum(std::span<const Sums>(sums[line])), theta, direction);
-      const Jet prior = prior_jet(norms[line]);
-      return Jet{jet.value + prior.value, jet.slope + prior.slope, 0};
-    };
-    return {finish(0, v), finish(1, w)};
+    return {finished(sums[0], norms[0], theta, v, order), finished(sums[1], norms[1], theta, w, order)};
   }
 
   double jet_pair_price(Order order) const { return order == Order::slope ? engine->price_of_two() : 2.0; }
@@ -168,6 +156,17 @@ class Posterior::Implementation {
   double entries() const { return static_cast<double>(data.count() * data.answers.width()); }
   double log_sigma(VectorView theta) const {
     return samples_sigma() ? theta.back() : std::log(*options.known_sigma);
+  }
+
+  /// The posterior's jet from sums of pieces.
+  Jet finished(const std::vector<Sums>& sums, const LineNorms& norms, VectorView theta, VectorView v,
+               Order order) const {
+    Jet jet = from_sums(tree_sum(std::span<const Sums>(sums)), theta, v);
+    const Jet prior = prior_jet(norms);
+    jet.value += prior.value;
+    jet.slope = order == Order::value ? 0 : jet.slope + prior.slope;
+    jet.curvature = order == Order::curvature ? jet.curvature + prior.curvature : 0;
+    return jet;
   }
 
   /// The log likelihood, and the prior of sigma if that is sampled.

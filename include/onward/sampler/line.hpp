@@ -31,8 +31,7 @@ BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& targe
   bool pairs = false, drawn = false;
   if constexpr (can_pair) {
     const double price = target.jet_pair_price(K::order);
-    pairs = kernel.tangent == Tangent::kept && target.has_jet_pair() && price < 2 &&
-            price - 1 <= state.lately_accepted;
+    pairs = kernel.tangent == Tangent::kept && price < 2 && price - 1 <= state.lately_accepted;
     drawn = kernel.tangent == Tangent::kept && !state.tangent.empty();
   }
 
