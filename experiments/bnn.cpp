@@ -13,6 +13,7 @@
 
 #include "checks.hpp"
 #include "onward/diagnostics/convergence.hpp"
+#include "onward/direction/directions.hpp"
 #include "onward/error.hpp"
 #include "onward/io/npy.hpp"
 #include "onward/io/run_json.hpp"
@@ -158,12 +159,18 @@ BnnScores judge(const BnnSettings& s, const Problem& problem, const ChainDraws& 
   return {scores.nll, *scores.mse};
 }
 
+/// What a sampler takes.
+std::string directions_of(const BnnSettings& s, std::string_view sampler) {
+  return find_sampler(sampler).line ? s.directions : "sphere";
+}
+
 RunSettings kernel_run(const BnnSettings& s, const Kernel& kernel, double temperature,
                        const Problem& problem) {
   RunSettings run;
   run.sampler = kernel.name;
   run.bias_correction = kernel.correction;
   if (kernel.name != "newton-line") run.curvature_floor = 0;  // the paper's kernels have none
+  run.directions = directions_of(s, kernel.name);
   run.metric = MetricKind::none;
   run.temperature = temperature;
   run.warmup = 0;
@@ -269,7 +276,7 @@ ordered_json row_settings(const BnnSettings& s, const std::string& sampler, doub
                     {"hidden", s.hidden}, {"prior_sd", s.prior_sd},
                     {"sigma", s.sigma},   {"seed", s.seed},
                     {"tune", s.tune},     {"data", s.data},
-                    {"format", 2}};
+                    {"format", 3},        {"directions", directions_of(s, sampler)}};
   if (const auto it = s.step_sizes.find(sampler); it != s.step_sizes.end()) json["step_size"] = it->second;
   return json;
 }
@@ -338,6 +345,9 @@ void validate(const BnnSettings& s) {
                                  s.burn, s.steps, s.thin));
   if (s.hidden.empty()) throw UsageError("there are no hidden layers: give their widths, such as 100,100");
   for (std::size_t width : s.hidden) check_at_least("hidden", width, 1);
+  // Throws for a name that is none.
+  const net::Layout layout(net::mlp(1, s.hidden, 1));
+  make_directions(s.directions, DirectionLaw::any, layout.parameter_count(), {}, layout.blocks());
   check_positive("prior sd", s.prior_sd);
   check_positive("sigma", s.sigma);
   for (const auto& [sampler, step_size] : s.step_sizes) {
@@ -352,6 +362,7 @@ BnnRow bnn_row(const BnnSettings& s, const std::string& sampler, double temperat
   BnnRow row;
   row.sampler = sampler;
   row.temperature = temperature;
+  row.directions = directions_of(s, sampler);
   row.chains = s.chains;
   row.bytes_before = resident_bytes();
   const std::size_t cores =
@@ -428,6 +439,7 @@ ordered_json to_json(const BnnRow& row) {
   return {
       {"sampler", row.sampler},
       {"temperature", row.temperature},
+      {"directions", row.directions},
       {"dimension", row.dimension},
       {"points", row.points},
       {"nll", row.last.nll},
@@ -466,6 +478,7 @@ BnnRow bnn_row_from_json(const ordered_json& json) {
   BnnRow row;
   row.sampler = json.at("sampler");
   row.temperature = json.at("temperature");
+  row.directions = json.at("directions");
   row.dimension = json.at("dimension");
   row.points = json.at("points");
   row.last = {number(json.at("nll")), number(json.at("mse"))};

@@ -28,6 +28,8 @@ struct BnnSettings {
   std::size_t chains = 1;  ///< of each sampler; several start at different places
   std::vector<std::size_t> hidden{100, 100, 100, 100, 100};
   double prior_sd = 0.1, sigma = 0.025;
+  /// Of line samplers; the others have directions on the sphere. "sphere" is the paper's.
+  std::string directions = "units";
   std::map<std::string, double> step_sizes = {};  ///< in place of the stored ones
   bool tune = false;                              ///< look for step sizes first
   std::size_t tune_steps = 4000;                  ///< of each trial
@@ -77,6 +79,7 @@ struct BnnRow {
   std::string sampler;
   double temperature = 1;
   std::size_t dimension = 0, points = 0;
+  std::string directions;
   std::optional<double> step_size;
   bool tuned = false;  ///< the step size was looked for in this run
   double acceptance = 0;

@@ -28,10 +28,10 @@ BnnScores best(const std::vector<BnnScores>& chains) {
 }
 
 Words words_of(const BnnTable& table) {
-  Words words{
-      {"sampler", "temperature", "NLL (published)", "MSE", "RMSE", "ms/step", "memory MB", "NLL all kept",
-       "NLL half-way", "log density", "rms weight", "step size", "acceptance", "steps", "minutes"},
-      {}};
+  Words words{{"sampler", "temperature", "NLL (published)", "MSE", "RMSE", "ms/step", "memory MB",
+               "NLL all kept", "NLL half-way", "log density", "rms weight", "directions", "step size",
+               "acceptance", "steps", "minutes"},
+              {}};
   const bool several = table.settings.chains > 1;
   if (several) words.headings.insert(words.headings.begin() + 3, {"best chain (MSE)", "chains' range"});
   for (const auto& row : table.rows) {
@@ -51,6 +51,7 @@ Words words_of(const BnnTable& table) {
         fmt::format("{:.3f}", row.nll_middle),
         fmt::format("{:.1f}", row.log_density),
         fmt::format("{:.3f}", row.weight_rms),
+        row.directions,
         row.step_size ? fmt::format("{:.3g}{}", *row.step_size, row.tuned ? " (tuned)" : "") : "-",
         fmt::format("{:.2f}", row.acceptance),
         row.chains > 1 ? fmt::format("{} x {}", row.chains, row.steps) : std::to_string(row.steps),
@@ -187,7 +188,7 @@ std::string bnn_csv(const BnnTable& table) {
       "sampler,temperature,nll,mse,rmse,ms_per_step,peak_rss_bytes,rss_bytes_before,nll_all_kept,nll_middle,"
       "nll_range,log_density,weight_rms,step_size,acceptance,steps,chains,seconds,published_nll,published_"
       "mse,"
-      "published_ms_per_step\n";
+      "published_ms_per_step,directions\n";
   for (const auto& row : table.rows) {
     text +=
         fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", row.sampler, row.temperature,
@@ -196,7 +197,8 @@ std::string bnn_csv(const BnnTable& table) {
                     row.log_density, row.weight_rms, row.step_size ? fmt::format("{}", *row.step_size) : "",
                     row.acceptance, row.steps, row.chains, row.seconds);
     const auto paper = published(row);
-    text += paper ? fmt::format(",{},{},{}\n", paper->nll, paper->mse, paper->ms_per_step) : ",,,\n";
+    text += paper ? fmt::format(",{},{},{}", paper->nll, paper->mse, paper->ms_per_step) : ",,,";
+    text += fmt::format(",{}\n", row.directions);
   }
   return text;
 }

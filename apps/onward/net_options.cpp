@@ -484,7 +484,7 @@ std::vector<const CLI::Option*> add_net_options(CLI::App& command, NetWords& wor
     add("--show", words.show,
         "predictions or weights, in the table and the CSV files [weights if but one layer has any]");
     add("--keep-activations", words.keep,
-        "--directions blocks: memory for activations below the layer that moves, such as 1G [256M]");
+        "--directions blocks or units: memory for activations below the layer that moves, such as 1G [256M]");
   }
   add("--max-memory", words.memory,
       "for activations and vectors, such as 300M: smaller pieces, or a refusal");

@@ -223,7 +223,7 @@ int run_experiment(Settings& s, const CLI::App& command) {
   only_for({"logreg", "cnn"}, {"--images"});
   only_for({"logreg", "bnn"}, {"--burn", "--thin", "--tune"});
   only_for({"logreg", "bnn", "cnn"}, {"--step-size", "--data"});
-  only_for({"bnn"}, {"--temperature", "--hidden"});
+  only_for({"bnn"}, {"--temperature", "--hidden", "--directions"});
   only_for({"cnn"}, s.cnn_options);
   const auto unless_given = [&](const char* option, std::size_t& value, std::size_t quick) {
     if (s.quick && command.count(option) == 0) value = quick;
@@ -359,6 +359,12 @@ void add_paper(CLI::App& app, Action& action) {
           "bnn: of the posterior; 400 is what was published")
       ->delimiter(',')
       ->default_str("400,1");
+  command
+      ->add_option(
+          "--directions", s->bnn.directions,
+          "bnn: of line samplers; units: lines within what one unit takes in; sphere: as published, in "
+          "all parameters; or as in `onward sample`")
+      ->capture_default_str();
   command
       ->add_option_function<std::vector<std::string>>(
           "--hidden",

@@ -45,7 +45,7 @@ struct Settings {
   std::function<void(const std::string& sampler)> note_idle_options;
   std::function<void()> check_model;  ///< refuses options that do not go together
   RunSettings run;
-  std::string bias_correction = "none", tangent = "kept", init = "random";
+  std::string bias_correction = "none", tangent = "kept", vectors = "held", init = "random";
   std::optional<std::string> metric, out, tune;
   TuneSettings tuning;
   std::string format = "csv";
@@ -261,7 +261,8 @@ std::shared_ptr<ThreadPool> pool_of_a_chain(const Settings& s) {
 
 void plan_net(Settings& s, Plan& plan) {
   s.net.chains = s.run.chains;
-  if (s.run.directions.find("blocks") != std::string::npos) s.net.keep_otherwise = usual_keep;
+  for (const char* within_layers : {"blocks", "units"})
+    if (s.run.directions.find(within_layers) != std::string::npos) s.net.keep_otherwise = usual_keep;
   plan.net.emplace(make_net(s.net, s.glm, "--init", s.init, pool_of_a_chain(s)));
   if (!s.quiet)
     for (const auto& note : plan.net->notes) say("note: {}\n", note);
@@ -327,6 +328,8 @@ int sample_model(Settings& s) {
                                                      : ""));
   s.run.bias_correction = bias_correction_from_string(s.bias_correction);
   s.run.tangent = tangent_from_string(s.tangent);
+  s.run.vectors = vectors_from_string(s.vectors);
+  check_choosable(s.run);
   if (s.metric) s.run.metric = metric_from_string(*s.metric);
   check_memory(s.run, s.model.options.dimension.value_or(1));
   Plan plan = make_plan(s);
@@ -346,10 +349,12 @@ int sample_model(Settings& s) {
   RunSettings resolved = plan.by_axes ? glm::resolve_axes(s.run, *plan.by_axes)
                                       : resolve(choice ? with_choice(s.run, *choice) : s.run, dimension);
   s.run.start = {};  // a network's is large, and the run has its own
-  // What is wrong with the directions is told before there is a folder.
-  if (plan.target)
+  // What is wrong with the directions, or for this model, is told before there is a folder.
+  if (plan.target) {
+    check_target(resolved, *plan.target);
     make_directions(resolved.directions, needed_law(make_kernel(kernel_settings(resolved))), dimension,
                     plan.target->names(), plan.target->blocks());
+  }
 
   if (!s.quiet && s.run.sampler == "auto" && s.run.step_size)
     say("note: --step-size without --sampler means pc-line-fmala\n");
@@ -464,12 +469,19 @@ void add_sample(CLI::App& app, Action& action) {
   command->add_flag("--as-published", run.as_published, "mala: two gradients a step, as in the paper");
   command
       ->add_option("--directions", run.directions,
-                   "auto, sphere, frames, axes, blocks[:NAMES] or a mixture such as frames*3+axes")
+                   "auto, sphere, frames, axes, blocks[:NAMES], units (of a network) or a mixture such as "
+                   "frames*3+axes")
       ->capture_default_str();
   command
       ->add_option(
           "--tangent", s->tangent,
           "kept: what is known of the next step's jet is used; fresh: as in the paper, two jets a step")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--vectors", s->vectors,
+          "held: directions and noise in memory; regenerated: read from their stream at each use, for "
+          "large models net (sphere, no metric)")
       ->capture_default_str();
   add_count(*command, "--inner", run.inner, 1, "line samplers: moves along each line");
   add_number(*command, "--relaxation", run.relaxation,
@@ -522,7 +534,7 @@ void add_sample(CLI::App& app, Action& action) {
       if (command->count(option) > 0 && !does_something)
         say("note: {} changes nothing for {}\n", option, sampler);
     if (command->count("--keep-activations") > 0 && s->net.keep_otherwise == 0)
-      say("note: --keep-activations changes nothing without --directions blocks\n");
+      say("note: --keep-activations changes nothing without --directions blocks or units\n");
     if (command->count("--tune-trials") > 0 && command->count("--tune") == 0)
       say("note: --tune-trials changes nothing without --tune\n");
   };
@@ -539,9 +551,9 @@ void add_sample(CLI::App& app, Action& action) {
     if (is_net(*s)) return;
     if (s->run.sampler != "auto") return;
     if (command->count("--relaxation") == 0) s->run.relaxation = glm::AxisSettings{}.relaxation;
-    for (const char* option :
-         {"--step-size", "--tune", "--target-acceptance", "--bias-correction", "--curvature-floor",
-          "--as-published", "--directions", "--tangent", "--inner", "--init", "--metric", "--temperature"})
+    for (const char* option : {"--step-size", "--tune", "--target-acceptance", "--bias-correction",
+                               "--curvature-floor", "--as-published", "--directions", "--tangent",
+                               "--vectors", "--inner", "--init", "--metric", "--temperature"})
       if (command->count(option) > 0)
         throw UsageError(fmt::format(
             "{} is not an option of glm's own sampler, which goes along whitened axes from near the mode: "

@@ -131,14 +131,15 @@ void BlockDirections::fill(const Stream& stream, std::uint64_t step, std::span<d
 }
 
 MixedDirections::MixedDirections(std::size_t dimension, std::vector<Part> parts)
-    : dimension_(dimension), parts_(std::move(parts)) {
+    : stretch_(dimension <= BlockDirections::longest_sweep ? dimension : short_stretch),
+      parts_(std::move(parts)) {
   double total = 0;
   for (const auto& part : parts_) total += part.weight;
   for (auto& part : parts_) part.weight /= total;
 }
 
 void MixedDirections::fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
-  double left = stream.uniform(step / dimension_, Purpose::shuffle, 1);
+  double left = stream.uniform(step / stretch_, Purpose::shuffle, 1);
   std::size_t chosen = 0;
   while (chosen + 1 < parts_.size() && left >= parts_[chosen].weight) left -= parts_[chosen++].weight;
   std::visit([&](auto& source) { source.fill(stream, step, v); }, parts_[chosen].source);
@@ -235,7 +236,26 @@ BlockDirections::Blocks blocks_of(const std::string& list, std::size_t dimension
   return blocks;
 }
 
-const std::vector<std::string> direction_names{"auto", "sphere", "frames", "axes", "blocks"};
+/// What one unit of a layer takes in: its weights and its bias. A block that has no units is one.
+BlockDirections::Blocks units_of(const std::vector<ParameterBlock>& own) {
+  if (std::ranges::all_of(own, [](const auto& block) { return block.units == 0; }))
+    throw UsageError("--directions units: the model has none; they are for networks");
+  BlockDirections::Blocks blocks;
+  std::size_t begin = 0;
+  for (const auto& block : own) {
+    const std::size_t units = std::max<std::size_t>(1, block.units);
+    const std::size_t weights = block.size / units - (block.has_biases ? 1 : 0);
+    for (std::size_t unit = 0; unit < units; ++unit) {
+      blocks.emplace_back(weights);
+      std::iota(blocks.back().begin(), blocks.back().end(), begin + unit * weights);
+      if (block.has_biases) blocks.back().push_back(begin + units * weights + unit);
+    }
+    begin += block.size;
+  }
+  return blocks;
+}
+
+const std::vector<std::string> direction_names{"auto", "sphere", "frames", "axes", "blocks", "units"};
 
 [[noreturn]] void refuse(const std::string& name) {
   throw UsageError(
@@ -254,6 +274,7 @@ MixedDirections::Source one_source(const std::string& name, std::size_t dimensio
   if (name == "sphere") return SphereDirections{};
   if (name == "frames") return FrameDirections(dimension);
   if (name == "axes") return AxisDirections{};
+  if (name == "units") return BlockDirections(dimension, units_of(names.blocks));
   if (name != "blocks" && !name.starts_with("blocks:")) refuse(name);
   const std::string list = name == "blocks" ? "" : name.substr(7);
   return BlockDirections(dimension, names.blocks.empty() ? blocks_of(list, dimension, names.parameters)

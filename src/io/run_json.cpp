@@ -35,6 +35,7 @@ ordered_json settings_json(const RunSettings& s) {
           {"curvature_floor", s.curvature_floor},
           {"as_published", s.as_published},
           {"tangent", to_string(s.tangent)},
+          {"vectors", to_string(s.vectors)},
           {"inner", s.inner},
           {"relaxation", s.relaxation},
           {"directions", s.directions},

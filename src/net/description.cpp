@@ -152,6 +152,16 @@ bool Layout::Step::has_bias() const {
   return std::holds_alternative<BatchNorm>(layer);
 }
 
+std::vector<ParameterBlock> Layout::blocks() const {
+  std::vector<ParameterBlock> blocks;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    if (step.end > step.begin)
+      blocks.push_back({std::to_string(i), step.end - step.begin, step.out.channels, step.has_bias()});
+  }
+  return blocks;
+}
+
 Layout::Layout(Description description) : description_(std::move(description)) {
   if (description_.input.size() == 0)
     throw UsageError(fmt::format("the network's input is {}: channels, height and width must be above 0",

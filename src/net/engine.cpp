@@ -123,34 +123,38 @@ Engine::Engine(std::shared_ptr<const Network> network, Inputs inputs, const Post
 }
 
 /// As floats, and their sums.
-LineNorms Engine::take(VectorView theta, VectorView v, Floats& v_floats) {
+LineNorms Engine::take(const VectorSource& theta, const VectorSource* v, Floats& v_floats) {
   const std::size_t size = parameters_;
   theta_floats_.resize(size);
-  if (!v.empty()) v_floats.resize(size);
+  if (v) v_floats.resize(size);
   std::vector<LineNorms> norms((size + block - 1) / block);
   pool_->for_each(norms.size(), [&](std::size_t i) {
+    std::array<double, block> place, direction;
     const std::size_t at = i * block, count = std::min(block, size - at);
+    const double* x = theta.read(at, std::span(place).first(count)).data();
     float* out = theta_floats_.data() + at;
-    norms[i] = v.empty() ? convert<false>(theta.data() + at, nullptr, count, out, nullptr)
-                         : convert<true>(theta.data() + at, v.data() + at, count, out, v_floats.data() + at);
+    norms[i] = v ? convert<true>(x, v->read(at, std::span(direction).first(count)).data(), count, out,
+                                 v_floats.data() + at)
+                 : convert<false>(x, nullptr, count, out, nullptr);
   });
   return tree_sum(std::span<const LineNorms>(norms));
 }
 
-LineNorms Engine::place(VectorView theta, VectorView v, Next next) {
+LineNorms Engine::place(const VectorSource& theta, const VectorSource* v, Next next) {
   const LineNorms norms = take(theta, v, v_floats_);
   start_ = store_ = 0;
   if (narrow_ && next != Next::gradient) {
-    find_known(next == Next::forward && !v.empty());
+    find_known(next == Next::forward && v);
   } else {
-    if (next == Next::forward && kept_bytes_ > 0) choose_kept(!v.empty());
-    pack(v.empty() ? 0 : 1);
+    if (next == Next::forward && kept_bytes_ > 0) choose_kept(v);
+    pack(v ? 1 : 0);
   }
   return norms;
 }
 
-std::array<LineNorms, 2> Engine::place_two(VectorView theta, VectorView v, VectorView w) {
-  const std::array norms{take(theta, v, v_floats_), take(theta, w, w_floats_)};
+std::array<LineNorms, 2> Engine::place_two(const VectorSource& theta, const VectorSource& v,
+                                           const VectorSource& w) {
+  const std::array norms{take(theta, &v, v_floats_), take(theta, &w, w_floats_)};
   start_ = store_ = 0;
   pack(2);
   return norms;

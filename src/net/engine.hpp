@@ -55,11 +55,11 @@ class Engine {
 
   /// What is called after place(); what that does not need is left out.
   enum class Next { forward, predict, gradient };
-  /// Goes to theta, on a line along v (order 0: empty). Entries after the network's parameters are ignored.
-  LineNorms place(VectorView theta, VectorView v, Next next);
+  /// Goes to theta, on a line along v (order 0: null). Entries after the network's parameters are ignored.
+  LineNorms place(const VectorSource& theta, const VectorSource* v, Next next);
 
   /// The same on two lines, for forward_two.
-  std::array<LineNorms, 2> place_two(VectorView theta, VectorView v, VectorView w);
+  std::array<LineNorms, 2> place_two(const VectorSource& theta, const VectorSource& v, const VectorSource& w);
 
   /// Calls use(first row, rows, outputs) for each piece of the inputs, on any thread.
   using UseOutputs = std::function<void(std::size_t first, std::size_t rows, const Stack& outputs)>;
@@ -101,7 +101,7 @@ class Engine {
     void give(std::unique_ptr<Memory> memory);
   };
 
-  LineNorms take(VectorView theta, VectorView v, Floats& v_floats);
+  LineNorms take(const VectorSource& theta, const VectorSource* v, Floats& v_floats);
   void pack(std::size_t directions);
   Wanted wanted(std::size_t order) const;
   std::size_t known_floats() const;

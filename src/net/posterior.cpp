@@ -66,22 +66,27 @@ class Posterior::Implementation {
   Jet jet(VectorView theta, VectorView v, Order order) {
     check_size(theta, "theta");
     if (order != Order::value) check_size(v, "a direction");
-    const auto k = static_cast<std::size_t>(order);
-    const LineNorms norms =
-        engine->place(theta, order == Order::value ? VectorView{} : v, Engine::Next::forward);
+    const HeldVector direction(v);
+    return jet_from(HeldVector(theta), order == Order::value ? nullptr : &direction, order);
+  }
+
+  Jet jet_from(const VectorSource& theta, const VectorSource* v, Order order) {
+    const LineNorms norms = engine->place(theta, v, Engine::Next::forward);
     if (!norms.fits) return {-std::numeric_limits<double>::infinity(), 0, 0};
     std::vector<Sums> sums = room_for_sums(engine->piece());
-    engine->forward(k, [&](std::size_t first, std::size_t rows, const Stack& outputs) {
-      sums[first / engine->piece()] = likelihood_sums(data.answers, first, rows, outputs);
-    });
-    return finished(sums, norms, theta, v, order);
+    engine->forward(static_cast<std::size_t>(order),
+                    [&](std::size_t first, std::size_t rows, const Stack& outputs) {
+                      sums[first / engine->piece()] = likelihood_sums(data.answers, first, rows, outputs);
+                    });
+    return finished(sums, norms, noise(theta, v), order);
   }
 
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
     if (jet_pair_price(order) >= 2) return {jet(theta, v, order), jet(theta, w, order)};
     for (const VectorView direction : {v, w}) check_size(direction, "a direction");
     check_size(theta, "theta");
-    const auto norms = engine->place_two(theta, v, w);
+    const HeldVector place(theta), first_line(v), second_line(w);
+    const auto norms = engine->place_two(place, first_line, second_line);
     constexpr Jet nowhere{-std::numeric_limits<double>::infinity(), 0, 0};
     if (!norms[0].fits) return {nowhere, nowhere};
     std::array<std::vector<Sums>, 2> sums{room_for_sums(engine->piece()), room_for_sums(engine->piece())};
@@ -91,7 +96,8 @@ class Posterior::Implementation {
         sums[line][first / engine->piece()] = likelihood_sums(data.answers, first, rows, one);
       }
     });
-    return {finished(sums[0], norms[0], theta, v, order), finished(sums[1], norms[1], theta, w, order)};
+    return {finished(sums[0], norms[0], noise(place, &first_line), order),
+            finished(sums[1], norms[1], noise(place, &second_line), order)};
   }
 
   double jet_pair_price(Order order) const { return order == Order::slope ? engine->price_of_two() : 2.0; }
@@ -99,7 +105,7 @@ class Posterior::Implementation {
   double gradient(VectorView theta, std::span<double> out, GradientForm form) {
     check_size(theta, "theta");
     check_size(out, "a gradient");
-    const LineNorms norms = engine->place(theta, {}, Engine::Next::gradient);
+    const LineNorms norms = engine->place(HeldVector(theta), nullptr, Engine::Next::gradient);
     if (!norms.fits) {
       std::fill(out.begin(), out.end(), 0.0);
       return -std::numeric_limits<double>::infinity();
@@ -114,13 +120,14 @@ class Posterior::Implementation {
         },
         by_net);
     const Sums sum = tree_sum(std::span<const Sums>(sums));
-    const double precision = data.answers.are_labels() ? 1 : std::exp(-2 * log_sigma(theta));
+    const NoiseLine line = noise(HeldVector(theta), nullptr);
+    const double precision = data.answers.are_labels() ? 1 : std::exp(-2 * line.log_sigma);
     const double prior_precision = 1 / (options.prior_sd * options.prior_sd);
     for (std::size_t i = 0; i < by_net.size(); ++i)
       by_net[i] = precision * by_net[i] - prior_precision * theta[i];
     if (samples_sigma())
       out.back() = precision * sum.value - entries() + options.sigma_prior.at_log(theta.back()).slope;
-    return from_sums(sum, theta, {}).value + prior_jet(norms).value;
+    return from_sums(sum, line).value + prior_jet(norms).value;
   }
 
   void predict(VectorView theta, const Inputs& inputs, std::span<float> out) {
@@ -132,7 +139,7 @@ class Posterior::Implementation {
       throw UsageError(fmt::format("there is room for {} outputs and there will be {}", out.size(),
                                    inputs.count() * width));
     check_size(theta, "theta");
-    engine->place(theta, {}, Engine::Next::predict);
+    engine->place(HeldVector(theta), nullptr, Engine::Next::predict);
     engine->predict(inputs, [&](std::size_t first, std::size_t rows, const Stack& outputs) {
       std::copy_n(outputs.data, rows * width, out.data() + first * width);
     });
@@ -154,14 +161,26 @@ class Posterior::Implementation {
     return std::vector<Sums>((data.count() + piece - 1) / piece);
   }
   double entries() const { return static_cast<double>(data.count() * data.answers.width()); }
-  double log_sigma(VectorView theta) const {
-    return samples_sigma() ? theta.back() : std::log(*options.known_sigma);
+
+  /// The noise on a line: log sigma, which is known or the last parameter, and its slope.
+  struct NoiseLine {
+    double log_sigma = 0, turn = 0;
+  };
+  NoiseLine noise(const VectorSource& theta, const VectorSource* v) const {
+    if (data.answers.are_labels()) return {};
+    if (!samples_sigma()) return {std::log(*options.known_sigma), 0};
+    const auto last = [&](const VectorSource& source) {
+      std::array<double, 8> scratch;
+      const std::size_t first = parameters() / 8 * 8;
+      return source.read(first, std::span(scratch).first(dimension() - first)).back();
+    };
+    return {last(theta), v ? last(*v) : 0.0};
   }
 
   /// The posterior's jet from sums of pieces.
-  Jet finished(const std::vector<Sums>& sums, const LineNorms& norms, VectorView theta, VectorView v,
+  Jet finished(const std::vector<Sums>& sums, const LineNorms& norms, const NoiseLine& line,
                Order order) const {
-    Jet jet = from_sums(tree_sum(std::span<const Sums>(sums)), theta, v);
+    Jet jet = from_sums(tree_sum(std::span<const Sums>(sums)), line);
     const Jet prior = prior_jet(norms);
     jet.value += prior.value;
     jet.slope = order == Order::value ? 0 : jet.slope + prior.slope;
@@ -170,14 +189,13 @@ class Posterior::Implementation {
   }
 
   /// The log likelihood, and the prior of sigma if that is sampled.
-  Jet from_sums(const Sums& sums, VectorView theta, VectorView v) const {
+  Jet from_sums(const Sums& sums, const NoiseLine& line) const {
     if (data.answers.are_labels()) return {sums.value, sums.slope, sums.curvature};
-    const double s = log_sigma(theta), precision = std::exp(-2 * s);
+    const double s = line.log_sigma, turn = line.turn, precision = std::exp(-2 * s);
     const double half_log_2pi = 0.5 * std::log(2 * std::numbers::pi);
     Jet jet{-0.5 * precision * sums.value - entries() * (s + half_log_2pi), precision * sums.slope,
             precision * sums.curvature};
     if (!samples_sigma()) return jet;
-    const double turn = v.empty() ? 0.0 : v.back();
     const Jet prior = options.sigma_prior.at_log(s);
     jet.value += prior.value;
     jet.slope += turn * (precision * sums.value - entries() + prior.slope);
@@ -229,10 +247,7 @@ std::vector<std::string> Posterior::names() const {
 }
 
 std::vector<ParameterBlock> Posterior::blocks() const {
-  std::vector<ParameterBlock> blocks;
-  const auto& steps = network().layout.steps();
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    if (steps[i].end > steps[i].begin) blocks.push_back({std::to_string(i), steps[i].end - steps[i].begin});
+  std::vector<ParameterBlock> blocks = network().layout.blocks();
   if (samples_sigma()) blocks.push_back({"sigma", 1});
   return blocks;
 }
@@ -244,6 +259,9 @@ void Posterior::constrain(VectorView theta, std::span<double> out) const {
 
 Jet Posterior::jet(VectorView theta, VectorView v, Order order) {
   return implementation_->jet(theta, v, order);
+}
+Jet Posterior::jet_from(const VectorSource& theta, const VectorSource* v, Order order) {
+  return implementation_->jet_from(theta, v, order);
 }
 JetPair Posterior::jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
   return implementation_->jet_pair(theta, v, w, order);

@@ -165,11 +165,13 @@ template <class Make, std::size_t N>
     }
 }
 
-/// A sequence of one chain.
+/// A sequence of one chain, from entry `first`, which is even.
 template <class Make>
-void fill(std::uint64_t seed, std::uint32_t chain, std::uint64_t step, Purpose purpose,
+void fill(std::uint64_t seed, std::uint32_t chain, std::uint64_t step, Purpose purpose, std::size_t first,
           std::span<double> out) {
-  auto c = counter<Words>(lane_numbers(), step, purpose, Words(std::uint64_t{chain}));
+  assert(first % 2 == 0);
+  auto c = counter<Words>(lane_numbers() + Words(std::uint64_t{first / 2}), step, purpose,
+                          Words(std::uint64_t{chain}));
   double* to = out.data();
   std::size_t left = out.size();
   fill_groups<Make, 4>(c, seed, to, left);
@@ -268,11 +270,15 @@ std::array<std::uint32_t, 4> Stream::block(std::uint64_t step, Purpose purpose, 
 }
 
 void Stream::uniforms(std::uint64_t step, Purpose purpose, std::span<double> out) const {
-  fill<MakeUniforms>(seed_, chain_, step, purpose, out);
+  fill<MakeUniforms>(seed_, chain_, step, purpose, 0, out);
 }
 
 void Stream::normals(std::uint64_t step, Purpose purpose, std::span<double> out) const {
-  fill<MakeNormals>(seed_, chain_, step, purpose, out);
+  fill<MakeNormals>(seed_, chain_, step, purpose, 0, out);
+}
+
+void Stream::normals(std::uint64_t step, Purpose purpose, std::size_t first, std::span<double> out) const {
+  fill<MakeNormals>(seed_, chain_, step, purpose, first, out);
 }
 
 void Stream::direction(std::uint64_t step, Purpose purpose, std::span<double> out) const {

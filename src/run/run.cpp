@@ -60,9 +60,15 @@ State find_start(const RunSettings& settings, AnyTarget& target, const Stream& s
         break;
     }
     // The full jet along some direction must exist, or the first step would fail for good.
-    std::vector<double> direction(dimension);
-    stream.direction(attempt, Purpose::direction, direction);
-    const Jet jet = target.jet(state.position, direction, Order::curvature);
+    const Jet jet = [&] {
+      if (settings.vectors == Vectors::regenerated) {
+        const UnitVector direction(stream, attempt, Purpose::direction, dimension);
+        return target.jet_from(HeldVector(state.position), &direction, Order::curvature);
+      }
+      std::vector<double> direction(dimension);
+      stream.direction(attempt, Purpose::direction, direction);
+      return target.jet(state.position, direction, Order::curvature);
+    }();
     if (!std::isfinite(jet.value)) continue;
     state.value = jet.value;
     if (!find_sampler(settings.sampler).needs_gradient) return state;
@@ -262,10 +268,21 @@ Progress report(const std::vector<ChainProgress>& chains, const RunSettings& set
 
 }  // namespace
 
+void check_target(const RunSettings& settings, const AnyTarget& target) {
+  if (find_sampler(settings.sampler).needs_gradient && !target.has_gradient())
+    throw UsageError(fmt::format(
+        "sampler {} needs a gradient, which this model does not offer; try pc-line-fmala", settings.sampler));
+  if (settings.vectors == Vectors::regenerated && !target.has_jet_from())
+    throw UsageError(
+        "--vectors regenerated needs a model that reads its parameters a stretch at a time, as net does: "
+        "leave it out");
+}
+
 Run sample(const AnyTarget& target, RunSettings requested, const Hooks& hooks) {
   const auto called = Clock::now();
   Run run;
   run.dimension = target.dimension();
+  check_choosable(requested);
   if (requested.sampler == "auto" && !requested.step_size) {
     const RunSettings seeded = with_seed(requested);
     run.choice = choose_sampler(target, seeded, hooks);
@@ -274,10 +291,7 @@ Run sample(const AnyTarget& target, RunSettings requested, const Hooks& hooks) {
     run.settings = resolve(std::move(requested), run.dimension);
   }
   run.names = target.names();
-  if (find_sampler(run.settings.sampler).needs_gradient && !target.has_gradient())
-    throw UsageError(
-        fmt::format("sampler {} needs a gradient, which this model does not offer; try pc-line-fmala",
-                    run.settings.sampler));
+  check_target(run.settings, target);
   const RunSettings& settings = run.settings;
   const AnyTarget sampled = settings.temperature == 1 ? target : target.tempered(settings.temperature);
   run.chains.resize(settings.chains);

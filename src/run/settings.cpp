@@ -23,7 +23,31 @@ void require_positive_number(const char* what, double value, const char* remedy)
     throw UsageError(fmt::format("{} {} is not usable: it must be a positive number{}", what, value, remedy));
 }
 
+/// What goes with vectors that are read from their stream again and again.
+void settle_regenerated(RunSettings& s) {
+  if (s.sampler == "mala")
+    throw UsageError("--vectors regenerated is not for mala, which holds a gradient: use a forward sampler");
+  if (s.directions == "auto") s.directions = "sphere";
+  if (s.directions != "sphere")
+    throw UsageError(fmt::format(
+        "--vectors regenerated reads directions on the sphere from their stream, not {}: leave --directions "
+        "out",
+        s.directions));
+  if (!s.metric) s.metric = MetricKind::none;
+  if (*s.metric != MetricKind::none)
+    throw UsageError(
+        fmt::format("--vectors regenerated goes without a metric, not with {}: leave --metric out",
+                    to_string(*s.metric)));
+}
+
 }  // namespace
+
+void check_choosable(const RunSettings& s) {
+  if (s.sampler == "auto" && !s.step_size && s.vectors == Vectors::regenerated)
+    throw UsageError(
+        "--vectors regenerated needs a sampler by its name, such as --sampler pc-line-fmala: the pilots of "
+        "auto hold vectors");
+}
 
 std::size_t sweep_steps(const std::string& sampler, std::size_t dimension) {
   return find_sampler(sampler).line ? dimension : 1;
@@ -49,6 +73,7 @@ KernelSettings kernel_settings(const RunSettings& s) {
           .curvature_floor = s.curvature_floor,
           .as_published = s.as_published,
           .tangent = s.tangent,
+          .vectors = s.vectors,
           .inner = s.inner,
           .relaxation = s.relaxation};
 }
@@ -101,6 +126,7 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
   if (steps > std::ldexp(1.0, 45))
     throw UsageError(fmt::format(
         "{:.3g} steps a chain are more than a run can count: fewer draws or less thinning", steps));
+  if (s.vectors == Vectors::regenerated) settle_regenerated(s);
   s.directions = resolve_directions(s.directions, needed_law(make_kernel(kernel_settings(s))));
   if (!s.metric) s.metric = s.step_size ? MetricKind::none : default_metric(dimension);
   if (*s.metric == MetricKind::dense) check_dense_metric(dimension, s.chains);

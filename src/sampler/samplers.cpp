@@ -70,6 +70,15 @@ Tangent tangent_from_string(std::string_view name) {
   throw UsageError(fmt::format("--tangent '{}' is not known: it is kept or fresh (as in the paper)", name));
 }
 
+std::string_view to_string(Vectors vectors) { return vectors == Vectors::held ? "held" : "regenerated"; }
+
+Vectors vectors_from_string(std::string_view name) {
+  for (auto vectors : {Vectors::held, Vectors::regenerated})
+    if (name == to_string(vectors)) return vectors;
+  throw UsageError(
+      fmt::format("--vectors '{}' is not known: it is held or regenerated (which saves memory)", name));
+}
+
 Kernel make_kernel(const KernelSettings& s) {
   if (!(s.step_size > 0) || !std::isfinite(s.step_size))
     throw UsageError(fmt::format(
@@ -84,16 +93,17 @@ Kernel make_kernel(const KernelSettings& s) {
         s.relaxation));
   if (s.inner == 0) throw UsageError("inner 0 makes no sense: give 1 or more moves a line");
   const std::string_view name = find_sampler(s.sampler).name;
-  if (name == "rwm") return Rwm{s.step_size};
+  if (name == "rwm") return Rwm{s.step_size, s.vectors};
   if (name == "mala") return Mala{s.step_size, s.as_published};
-  if (name == "fmala" && s.tangent == Tangent::kept) return Fmala{s.step_size, s.bias_correction};
-  if (name == "fmala") return FreshFmala{s.step_size, s.bias_correction};
-  if (name == "line-fmala") return LineFmala{s.step_size, s.bias_correction, s.inner, s.tangent};
+  if (name == "fmala" && s.tangent == Tangent::kept) return Fmala{s.step_size, s.bias_correction, s.vectors};
+  if (name == "fmala") return FreshFmala{s.step_size, s.bias_correction, s.vectors};
+  if (name == "line-fmala") return LineFmala{s.step_size, s.bias_correction, s.inner, s.tangent, s.vectors};
   if (name == "pc-fmala" && s.tangent == Tangent::kept)
-    return PcFmala{s.step_size, s.bias_correction, s.curvature_floor};
-  if (name == "pc-fmala") return FreshPcFmala{s.step_size, s.bias_correction, s.curvature_floor};
-  if (name == "newton-line") return NewtonLine{s.relaxation, s.curvature_floor, s.inner, s.tangent};
-  return PcLineFmala{s.step_size, s.curvature_floor, s.inner, s.tangent};
+    return PcFmala{s.step_size, s.bias_correction, s.curvature_floor, s.vectors};
+  if (name == "pc-fmala") return FreshPcFmala{s.step_size, s.bias_correction, s.curvature_floor, s.vectors};
+  if (name == "newton-line")
+    return NewtonLine{s.relaxation, s.curvature_floor, s.inner, s.tangent, s.vectors};
+  return PcLineFmala{s.step_size, s.curvature_floor, s.inner, s.tangent, s.vectors};
 }
 
 DirectionLaw needed_law(const Kernel& kernel) {

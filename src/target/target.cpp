@@ -26,6 +26,16 @@ bool all_finite(VectorView x) {
   return std::all_of(zeros.begin(), zeros.end(), [](double zero) { return zero == 0; });
 }
 
+/// What stands for "no density".
+template <class Result>
+Result nowhere() {
+  constexpr Jet jet{minus_infinity, 0, 0};
+  if constexpr (std::same_as<Result, JetPair>)
+    return {jet, jet};
+  else
+    return jet;
+}
+
 void count_throw(Counts& counts, const char* message) {
   ++counts.nonfinite;
   if (counts.threw++ == 0) counts.first_message = message;
@@ -46,29 +56,26 @@ Counts& Counts::operator+=(const Counts& other) {
   return *this;
 }
 
-/// What the model says of a place, or, if it throws or the place is none, what stands for "no density".
+/// What the model says, or, if it throws, that there is no density.
 template <class Evaluate>
-auto AnyTarget::guarded(VectorView theta, const Evaluate& evaluate) -> decltype(evaluate()) {
-  const auto nowhere = [] {
-    constexpr Jet jet{minus_infinity, 0, 0};
-    if constexpr (std::same_as<decltype(evaluate()), JetPair>)
-      return JetPair{jet, jet};
-    else
-      return jet;
-  };
-  if (!all_finite(theta)) {
-    // A proposal that flew off to infinity is no place; a simulator asked there might never return.
-    ++counts_.nonfinite;
-    return nowhere();
-  }
+auto AnyTarget::guarded(const Evaluate& evaluate) -> decltype(evaluate()) {
   try {
     return evaluate();
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& problem) {
     count_throw(counts_, problem.what());
-    return nowhere();
+    return nowhere<decltype(evaluate())>();
   }
+}
+
+/// The same of a place, if it is one.
+template <class Evaluate>
+auto AnyTarget::guarded(VectorView theta, const Evaluate& evaluate) -> decltype(evaluate()) {
+  if (all_finite(theta)) return guarded(evaluate);
+  // A proposal that flew off to infinity is no place; a simulator asked there might never return.
+  ++counts_.nonfinite;
+  return nowhere<decltype(evaluate())>();
 }
 
 /// The jet of what is sampled: tempered, and -inf where it is not finite. -inf is a legitimate "no density
@@ -82,12 +89,24 @@ Jet AnyTarget::settled(Jet jet) {
   return is_finite(jet) ? jet : Jet{minus_infinity, 0, 0};
 }
 
-Jet AnyTarget::jet(VectorView theta, VectorView v, Order order) {
+/// An evaluation along one line, or none.
+template <class Guarded>
+Jet AnyTarget::counted(Order order, const Guarded& guarded) {
   ++(order == Order::value ? counts_.values : order == Order::slope ? counts_.slopes : counts_.curvatures);
   const std::uint64_t before = counts_.nonfinite;
-  const Jet jet = settled(guarded(theta, [&] { return model_->jet(theta, v, order); }));
+  const Jet jet = settled(guarded());
   if (jet.value == minus_infinity && counts_.nonfinite == before) ++counts_.nonfinite;
   return jet;
+}
+
+Jet AnyTarget::jet(VectorView theta, VectorView v, Order order) {
+  return counted(order, [&] { return guarded(theta, [&] { return model_->jet(theta, v, order); }); });
+}
+
+Jet AnyTarget::jet_from(const VectorSource& theta, const VectorSource* v, Order order) {
+  if (!has_jet_from())
+    throw UsageError("this target offers no jets of vectors that are not in memory: use held ones");
+  return counted(order, [&] { return guarded([&] { return model_->jet_from(theta, v, order); }); });
 }
 
 JetPair AnyTarget::jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {

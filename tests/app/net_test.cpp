@@ -162,6 +162,41 @@ TEST_F(Net, LinesWithinLayersKeepActivationsAndDraws) {
          {"--max-memory 1M", "8 MB of it for --keep-activations"});
 }
 
+TEST_F(Net, DrawsAreTheSameWithoutVectors) {
+  const std::string words =
+      "net --net large.json --x x.npy --y y.npy --warmup 30 --draws 5 --thin 4 --chains 2 --format npy "
+      "--seed 4 --sampler ";
+  for (const std::string sampler : {"rwm", "fmala", "pc-line-fmala", "newton-line"}) {
+    sampled(words + sampler + " --directions sphere --metric none --out held-" + sampler);
+    sampled(words + sampler + " --vectors regenerated --out read-" + sampler);
+    EXPECT_EQ(get(path("held-" + sampler + "/chain-2.npy")), get(path("read-" + sampler + "/chain-2.npy")));
+  }
+  const std::string wrong = "sample net --net large.json --x x.npy --y y.npy --out none --vectors ";
+  wrong_usage(wrong + "none", {"--vectors 'none'", "held or regenerated"});
+  wrong_usage(wrong + "regenerated", {"--vectors regenerated", "--sampler pc-line-fmala"});
+  const std::string line = wrong + "regenerated --sampler pc-line-fmala ";
+  wrong_usage(line + "--directions frames",
+              {"--vectors regenerated", "not frames", "leave --directions out"});
+  wrong_usage(line + "--metric diag", {"--vectors regenerated", "diag", "leave --metric out"});
+  wrong_usage(wrong + "regenerated --sampler mala", {"--vectors regenerated", "mala", "gradient"});
+  wrong_usage("sample funnel --sampler rwm --vectors regenerated --out none",
+              {"--vectors regenerated", "as net does"});
+}
+
+TEST_F(Net, LinesWithinUnits) {
+  const std::string words =
+      "net --net large.json --x x.npy --y y.npy --warmup 0 --step-size 1 --sampler pc-line-fmala --draws 3 "
+      "--thin 1 --chains 1 --format npy --seed 4 --directions units";
+  sampled(words + " --out units");
+  sampled(words + " --keep-activations 0 --out recomputed");
+  EXPECT_EQ(get(path("units/chain-1.npy")), get(path("recomputed/chain-1.npy")));
+  const NpyArray draws = read_npy(path("units/chain-1.npy"));
+  std::size_t moved = 0;
+  for (std::size_t i = 0; i < 1202; ++i) moved += draws.as<float>()[1202 + i] != draws.as<float>()[i] ? 1 : 0;
+  EXPECT_EQ(moved, 3u);  // two inputs and a bias
+  wrong_usage("sample funnel --directions units", {"--directions units", "networks"});
+}
+
 TEST_F(Net, GoesOnFromTheLastWeights) {
   const std::string words =
       "net --net large.json --x x.npy --y y.npy --sigma 0.3 --draws 2 --thin 1 --chains 1 ";

@@ -326,6 +326,37 @@ TEST(MakeDirections, BlocksAreByNameOrAsListed) {
   EXPECT_THAT(moved("blocks:mu+tau+theta"), Each(Set{0, 1, 2, 3, 4}));
 }
 
+TEST(MakeDirections, UnitsAreTheirWeightsAndTheirBias) {
+  using Set = std::set<std::size_t>;
+  // Two units with a weight and a bias each, and sigma; a unit with two weights, and two with one, no biases.
+  EXPECT_THAT(moved("units", {{"0", 4, 2, true}, {"sigma", 1}}),
+              ElementsAre(Set{0, 2}, Set{0, 2}, Set{1, 3}, Set{1, 3}, Set{4}));
+  EXPECT_THAT(moved("units", {{"0", 2, 1, false}, {"1", 3, 3, false}}),
+              ElementsAre(Set{0, 1}, Set{0, 1}, Set{2}, Set{3}, Set{4}));
+}
+
+TEST(MakeDirections, MixturesOfLargeModelsChangeOften) {
+  constexpr std::size_t size = 2000;
+  Directions source = make_directions("sphere+axes", DirectionLaw::any, size, {}, {{"all", size}});
+  const Stream stream(3, 0);
+  std::vector<double> v(size);
+  std::size_t axes = 0, changes = 0;
+  bool before = false;
+  for (std::uint64_t step = 0; step < 1000; ++step) {
+    std::visit([&](auto& s) { s.fill(stream, step, v); }, source);
+    const bool axis = std::count(v.begin(), v.end(), 0.0) == size - 1;
+    axes += axis ? 1 : 0;
+    if (axis != before) {
+      EXPECT_EQ(step % 10, 0u);
+      ++changes;
+    }
+    before = axis;
+  }
+  EXPECT_GT(axes, 300u);
+  EXPECT_LT(axes, 700u);
+  EXPECT_GT(changes, 20u);
+}
+
 TEST(MakeDirections, AModelsOwnBlocksComeBeforeNames) {
   using Set = std::set<std::size_t>;
   const std::vector<ParameterBlock> own{{"0", 2}, {"2", 1}, {"sigma", 2}};
@@ -364,6 +395,8 @@ TEST(MakeDirections, SaysWhatIsWrongWithAName) {
   // a simplex has one entry more than it is sampled with
   refused("blocks", law, {"each of the 5 sampled parameters", "reports 6", "frames"},
           {"p.1", "p.2", "p.3", "p.4", "p.5", "p.6"});
+  refused("units", law, {"--directions units: the model has none", "networks"});
+  refused("units", law, {"the model has none"}, {}, {{"0", 2}, {"2", 3}});
   refused("blocks:1", law, {"no block '1'", "Blocks: 0, 2"}, {}, {{"0", 2}, {"2", 3}});
   refused("blocks:0+2,0", law, {"'0' is listed twice"}, {}, {{"0", 2}, {"2", 3}});
 }

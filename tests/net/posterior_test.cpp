@@ -1,6 +1,7 @@
 // Jets and gradients of networks against plain ones in double.
 
 #include "onward/net/posterior.hpp"
+#include "onward/sampler/regenerated.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -184,6 +185,32 @@ TEST_P(NetCase, LinesWithinALayerAreLines) {
 }
 
 /// Along all parameters, and along lines that leave some layers alone.
+TEST_P(NetCase, JetsOfVectorsThatAreReadInStretches) {
+  for (const bool with_sigma : {false, true}) {
+    if (with_sigma && GetParam().labels) continue;
+    const Made made = make(GetParam(), 1, with_sigma);
+    PosteriorOptions options = options_for(GetParam(), 4);
+    if (with_sigma) options.known_sigma.reset();
+    Posterior held(made.network, made.data, options), read(made.network, made.data, options);
+    const auto copy = [](const std::vector<double>& values) {
+      return ComputedVector([&values](std::size_t first, std::span<double> out) {
+        std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), out.size(), out.begin());
+      });
+    };
+    const auto theta = copy(made.theta), v = copy(made.v);
+    for (const Order order : {Order::value, Order::slope, Order::curvature}) {
+      const Jet a = held.jet(made.theta, made.v, order);
+      const Jet b = read.jet_from(theta, order == Order::value ? nullptr : &v, order);
+      EXPECT_EQ(a.value, b.value);
+      EXPECT_EQ(a.slope, b.slope);
+      EXPECT_EQ(a.curvature, b.curvature);
+    }
+    std::vector<double> nowhere = made.theta;
+    nowhere[nowhere.size() / 2] = std::nan("");
+    EXPECT_EQ(read.jet_from(copy(nowhere), &v, Order::slope).value, -std::numeric_limits<double>::infinity());
+  }
+}
+
 TEST_P(NetCase, TwoSlopesInOnePassAreThoseOfTwoJets) {
   for (const bool with_sigma : {false, true}) {
     if (with_sigma && GetParam().labels) continue;

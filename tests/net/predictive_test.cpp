@@ -117,6 +117,8 @@ TEST_F(View, DrawsArePredictions) {
   ASSERT_EQ(blocks.size(), 3u);  // 2-5-1, and sigma
   EXPECT_EQ(blocks[0].name + " " + blocks[1].name + " " + blocks[2].name, "0 2 sigma");
   EXPECT_THAT((std::vector{blocks[0].size, blocks[1].size, blocks[2].size}), ElementsAre(15, 6, 1));
+  EXPECT_THAT((std::vector{blocks[0].units, blocks[1].units, blocks[2].units}), ElementsAre(5, 1, 0));
+  EXPECT_TRUE(blocks[0].has_biases && blocks[1].has_biases && !blocks[2].has_biases);
   auto theta = lecun_start(p.network().layout, 3);
   theta.push_back(std::log(0.5));
   std::vector<double> out(4);

@@ -2,6 +2,7 @@
 // Where directions come from. Each source is a function of (stream, step) that ignores the state; what it
 // keeps is a cache. The metric scales what comes out of here.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -91,10 +92,12 @@ class BlockDirections {
   std::vector<double> inside_;
 };
 
-/// For each sweep of D steps one source, by weight.
+/// For each sweep of D steps one source, by weight; of more than BlockDirections::longest_sweep parameters
+/// for each `short_stretch` steps.
 class MixedDirections {
  public:
   static constexpr DirectionLaw law = DirectionLaw::any;
+  static constexpr std::size_t short_stretch = 10;
   using Source = std::variant<SphereDirections, FrameDirections, AxisDirections, BlockDirections>;
   struct Part {
     double weight;
@@ -104,7 +107,7 @@ class MixedDirections {
   void fill(const Stream& stream, std::uint64_t step, std::span<double> v);
 
  private:
-  std::size_t dimension_;
+  std::size_t stretch_;  // steps with one source
   std::vector<Part> parts_;
 };
 
@@ -114,9 +117,10 @@ using Directions = std::variant<SphereDirections, OrthogonalPairs, FrameDirectio
 
 /// A source by its name for a kernel that needs that law of its directions. Names: auto, sphere, frames,
 /// axes, blocks (parameters of one name are a block: theta.1 and theta.2), blocks:mu+tau,theta (as listed),
-/// and mixtures with weights such as frames*3+axes. auto is frames for line kernels and sphere for the
-/// others. A model that has blocks of its own is cut into these, and they are listed by their names. Throws
-/// UsageError for an unknown name or one that the kernel cannot use.
+/// units (of a network: what one unit takes in, its weights and its bias, is a block), and mixtures with
+/// weights such as frames*3+axes. auto is frames for line kernels and sphere for the others. A model that has
+/// blocks of its own is cut into these, and they are listed by their names. Throws UsageError for an unknown
+/// name or one that the kernel cannot use.
 Directions make_directions(const std::string& name, DirectionLaw needed, std::size_t dimension,
                            const std::vector<std::string>& parameter_names,
                            const std::vector<ParameterBlock>& blocks = {});
@@ -140,6 +144,8 @@ class SourcedRandom {
   void reverse_direction(std::span<double> v) const requires(law >= DirectionLaw::exchangeable) {
     source_->fill_reverse(*stream_, step_, v);
   }
+  /// Of sphere directions: whose they are.
+  const Stream& sphere_stream() const requires std::same_as<Source, SphereDirections> { return *stream_; }
   double uniform(std::uint64_t index = 0) const { return stream_->uniform(step_, Purpose::accept, index); }
   double choice(std::uint64_t index = 0) const { return stream_->uniform(step_, Purpose::shuffle, index); }
 

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "onward/target/parameter_block.hpp"
+
 namespace onward::net {
 
 /// One row of activations: channels of height x width. Vectors are 1 x 1 with as many channels as entries.
@@ -94,6 +96,8 @@ class Layout {
   const std::vector<Tensor>& parameters() const { return parameters_; }
   const std::vector<Tensor>& statistics() const { return statistics_; }
   std::size_t parameter_count() const;
+  /// A layer with parameters each, by its number: "0", "2", ...
+  std::vector<ParameterBlock> blocks() const;
   std::size_t statistic_count() const;
   const Shape& input() const { return description_.input; }
   const Shape& output() const { return steps_.empty() ? description_.input : steps_.back().out; }

@@ -17,6 +17,7 @@
 #include "onward/net/description.hpp"
 #include "onward/target/jet.hpp"
 #include "onward/target/parameter_block.hpp"
+#include "onward/target/vector_source.hpp"
 #include "onward/util/thread_pool.hpp"
 
 namespace onward::net {
@@ -76,6 +77,9 @@ class Posterior {
 
   /// Places that are not finite, weights that are NaN included, have a value that is not finite.
   Jet jet(VectorView theta, VectorView v, Order order);
+  /// The same of a place and a direction that are read a stretch at a time, and turned to floats as they
+  /// come.
+  Jet jet_from(const VectorSource& theta, const VectorSource* v, Order order);
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order);
   /// Slopes along two lines need 5 products a layer where two jets need 6.
   double jet_pair_price(Order order) const;

@@ -65,6 +65,9 @@ class PredictionView {
 
   std::size_t dimension() const { return posterior_.dimension(); }
   Jet jet(VectorView theta, VectorView v, Order order) { return posterior_.jet(theta, v, order); }
+  Jet jet_from(const VectorSource& theta, const VectorSource* v, Order order) {
+    return posterior_.jet_from(theta, v, order);
+  }
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
     return posterior_.jet_pair(theta, v, w, order);
   }

@@ -55,6 +55,8 @@ class Stream {
   void uniforms(std::uint64_t step, Purpose purpose, std::span<double> out) const;
   /// Standard normal numbers.
   void normals(std::uint64_t step, Purpose purpose, std::span<double> out) const;
+  /// Its entries from `first`, which is even, on.
+  void normals(std::uint64_t step, Purpose purpose, std::size_t first, std::span<double> out) const;
   /// A vector uniform on the unit sphere: normals divided by their norm.
   void direction(std::uint64_t step, Purpose purpose, std::span<double> out) const;
 

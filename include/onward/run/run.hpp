@@ -95,4 +95,7 @@ struct Run {
 /// If a listener throws, chains stop and the exception is passed on.
 Run sample(const AnyTarget& target, RunSettings settings = {}, const Hooks& hooks = {});
 
+/// Throws UsageError if the target lacks what these settings need of it. sample() begins with it.
+void check_target(const RunSettings& settings, const AnyTarget& target);
+
 }  // namespace onward

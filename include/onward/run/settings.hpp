@@ -9,6 +9,7 @@
 
 #include "onward/direction/metric.hpp"
 #include "onward/sampler/kernel.hpp"
+#include "onward/sampler/regenerated.hpp"
 
 namespace onward {
 
@@ -34,6 +35,7 @@ struct RunSettings {
   double curvature_floor = 0.1;
   bool as_published = false;
   Tangent tangent = Tangent::kept;
+  Vectors vectors = Vectors::held;
   std::size_t inner = 1;            ///< line kernels: moves along each line
   double relaxation = 1;            ///< newton-line: c, between 0 and 2
   std::string directions = "auto";  ///< as make_directions() has them
@@ -56,6 +58,9 @@ struct RunSettings {
 /// sampler auto must have been chosen before; with a fixed step size, which only a known sampler can have, it
 /// is taken for pc-line-fmala.
 RunSettings resolve(RunSettings settings, std::size_t dimension);
+
+/// Refuses to look for a sampler without vectors to look with: throws UsageError.
+void check_choosable(const RunSettings& settings);
 
 /// With a seed from the system if there is none.
 RunSettings with_seed(RunSettings settings);

@@ -28,6 +28,11 @@ struct BasicState {
   Real value{};
   std::vector<Real> gradient;
   std::vector<Real> tangent;  ///< empty: none kept
+  /// Which one it is, if it is not held but read from the stream (Vectors::regenerated).
+  struct TangentName {
+    std::uint64_t step = 0;
+    Purpose purpose = Purpose::direction;
+  } tangent_name;
   BasicJet<Real> jet{};
   bool jet_known = false;  ///< jet is that of position along tangent
   /// Line kernels: the mean acceptance of the last steps, up to twenty or so, and how many were watched.
@@ -71,6 +76,8 @@ class BasicStepRandom {
   void reverse_direction(std::span<Real> v) const {
     stream_->direction(step_, Purpose::reverse_direction, v);
   }
+  /// Whose directions these are.
+  const StreamType& sphere_stream() const { return *stream_; }
   Real uniform(std::uint64_t index = 0) const { return stream_->uniform(step_, Purpose::accept, index); }
   /// For choices between kinds of moves.
   Real choice(std::uint64_t index = 0) const { return stream_->uniform(step_, Purpose::shuffle, index); }
@@ -132,17 +139,25 @@ void add(std::span<const Real> position, Real factor, std::span<const Real> dire
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = position[i] + factor * direction[i];
 }
 
-/// Move number `move` of a step: accept w.proposal with probability min(1, exp(log_ratio)); a ratio that is
-/// not a number is a rejection. So is an infinite one: it means that the jet at the present place failed, and
-/// since moves to such a place are rejected, moves away from it must be too.
+/// Move number `move` of a step: accept with probability min(1, exp(log_ratio)); a ratio that is not a number
+/// is a rejection. So is an infinite one: it means that the jet at the present place failed, and since moves
+/// to such a place are rejected, moves away from it must be too. The state gets the value; who calls moves
+/// the position.
 template <class Real, class Random>
-void metropolis(BasicState<Real>& state, BasicWorkspace<Real>& w, Real proposed_value, Real log_ratio,
-                const Random& random, BasicStepInfo<Real>& info, std::uint64_t move = 0) {
+void decide(BasicState<Real>& state, Real proposed_value, Real log_ratio, const Random& random,
+            BasicStepInfo<Real>& info, std::uint64_t move = 0) {
   const auto possible = simd::is_finite(proposed_value) & (log_ratio < Real(INFINITY));
   const Real ratio = simd::select(possible, simd::min(log_ratio, Real(0)), Real(-INFINITY));
   info.acceptance = simd::exp(ratio);
   info.accepted = simd::log(random.uniform(move)) < ratio;
   state.value = simd::select(info.accepted, proposed_value, state.value);
+}
+
+/// The same, with the position: where it is accepted, it is w.proposal.
+template <class Real, class Random>
+void metropolis(BasicState<Real>& state, BasicWorkspace<Real>& w, Real proposed_value, Real log_ratio,
+                const Random& random, BasicStepInfo<Real>& info, std::uint64_t move = 0) {
+  decide(state, proposed_value, log_ratio, random, info, move);
   if constexpr (simd::is_batch_v<Real>) {
     for (std::size_t i = 0; i < state.position.size(); ++i)
       state.position[i] = simd::select(info.accepted, w.proposal[i], state.position[i]);
@@ -150,11 +165,6 @@ void metropolis(BasicState<Real>& state, BasicWorkspace<Real>& w, Real proposed_
     if (info.accepted) std::swap(state.position, w.proposal);
   }
 }
-
-/// Steps after which a kept tangent is drawn anew, whatever the state. Along some directions a jet may fail
-/// at a place whose density is fine; moves into such a pair of place and tangent are rejected, so that
-/// without this none would ever be entered or left, and their places would get too little of the draws.
-constexpr std::uint64_t tangent_life = 64;
 
 /// What `draw` gives, pushed through the metric to `out`; `units` is for what it is in the metric's units. If
 /// those are the parameters' own, it need not be there twice.
@@ -166,31 +176,6 @@ void push_drawn(const Draw& draw, const BasicMetric<Real>& metric, const BasicWo
   w.use(units);
   draw(units);
   metric.push(units, out);
-}
-
-/// FMALA and PC-FMALA at the beginning of a step: the tangent and the jet along it, kept or fresh.
-template <Tangent tangent, class Real, class T, class Random>
-void begin_with_tangent(Order order, BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
-                        const Random& random, BasicWorkspace<Real>& w) {
-  if constexpr (tangent == Tangent::kept) {
-    if (state.jet_known && random.number() % tangent_life != 0) return;
-  }
-  w.use(state.tangent, w.pushed);
-  random.direction(state.tangent);
-  metric.push(state.tangent, w.pushed);
-  state.jet = target.jet(state.position, w.pushed, order);
-  state.jet_known = true;
-}
-
-/// At its end: where the proposal was accepted, the tangent is v* (w.direction) and the jet is that at θ*.
-template <class Real>
-void end_with_tangent(BasicState<Real>& state, const BasicJet<Real>& there, const BasicWorkspace<Real>& w,
-                      const BasicStepInfo<Real>& info) {
-  for (std::size_t i = 0; i < state.tangent.size(); ++i)
-    state.tangent[i] = simd::select(info.accepted, w.direction[i], state.tangent[i]);
-  state.jet = {simd::select(info.accepted, there.value, state.jet.value),
-               simd::select(info.accepted, there.slope, state.jet.slope),
-               simd::select(info.accepted, there.curvature, state.jet.curvature)};
 }
 
 }  // namespace onward

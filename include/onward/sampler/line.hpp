@@ -4,6 +4,7 @@
 // that rule alone. The line is the same both ways, so any direction that ignores the state is exact.
 
 #include "onward/sampler/kernel.hpp"
+#include "onward/sampler/regenerated.hpp"
 
 namespace onward {
 
@@ -13,10 +14,49 @@ struct LineProposal {
   Real mean, sd;
 };
 
+/// log of the Metropolis ratio of a move by alpha = forward.mean + forward.sd z.
+template <class Real>
+Real line_log_ratio(const BasicJet<Real>& here, const LineProposal<Real>& forward, Real z, Real alpha,
+                    const BasicJet<Real>& there, const LineProposal<Real>& back) {
+  const Real z_back = (alpha + back.mean) / back.sd;  // the noise that would bring θ* back to θ
+  const Real log_forward = Real(-0.5) * z * z - simd::log(forward.sd);
+  const Real log_reverse = Real(-0.5) * z_back * z_back - simd::log(back.sd);
+  return there.value + log_reverse - (here.value + log_forward);
+}
+
+/// A line step without vectors but the position: v is read from the stream wherever it is needed. The draws
+/// are those of line_step(), bit for bit.
+template <class K, class T, class Random>
+StepInfo regenerated_line_step(const K& kernel, State& state, T& target, const Random& random) {
+  StepInfo info;
+  const std::size_t dimension = state.position.size();
+  const UnitVector v(random.sphere_stream(), random.number(), Purpose::direction, dimension);
+  Jet here = target.jet_from(HeldVector(state.position), &v, K::order);
+  double acceptance = 0;
+  for (std::size_t move = 0; move < kernel.inner; ++move) {
+    const auto rule = kernel.rule(random, move, dimension);
+    const LineProposal<double> forward = rule(here, info.floored);
+    const double z = random.noise(move), alpha = forward.mean + forward.sd * z;
+    const ComputedVector proposal([&](std::size_t first, std::span<double> out) {
+      v.read(first, out);
+      add<double>(VectorView(state.position).subspan(first, out.size()), alpha, out, out);
+    });
+    const Jet there = target.jet_from(proposal, &v, K::order);
+    const LineProposal<double> back = rule(there, info.floored);
+    decide(state, there.value, line_log_ratio(here, forward, z, alpha, there, back), random, info, move);
+    acceptance += info.acceptance;
+    if (!info.accepted) continue;
+    proposal.write_to(state.position);
+    here = there;
+  }
+  info.acceptance = acceptance / static_cast<double>(kernel.inner);
+  return info;
+}
+
 /// One step of a line kernel: `inner` moves along one line.
 ///
-/// K has `order`, the order of its jets; `inner`; `tangent`; and `rule(random, move, D)`, which gives a
-/// function from a jet to the LineProposal of that move, the same for both ends.
+/// K has `order`, the order of its jets; `inner`; `tangent`; `vectors`; and `rule(random, move, D)`, which
+/// gives a function from a jet to the LineProposal of that move, the same for both ends.
 ///
 /// With a kept tangent and a target that offers jet pairs, the jet at θ* is taken along this line and the
 /// next one in one pass: after an acceptance the next step begins with its first jet known. That saves a jet
@@ -26,6 +66,8 @@ template <class K, class Real, class T, class Random>
 BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& target,
                               const BasicMetric<Real>& metric, const Random& random,
                               BasicWorkspace<Real>& w) {
+  if constexpr (can_regenerate<Real, T, Random>)
+    if (kernel.vectors == Vectors::regenerated) return regenerated_line_step(kernel, state, target, random);
   BasicStepInfo<Real> info;
   constexpr bool can_pair = !simd::is_batch_v<Real> && requires { target.has_jet_pair(); };
   bool pairs = false, drawn = false;
@@ -56,7 +98,6 @@ BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& targe
     const Real alpha = forward.mean + forward.sd * z;
     add<Real>(state.position, alpha, w.pushed, w.proposal);
 
-    // the jet at θ*, and the noise that would bring θ* back to θ
     BasicJet<Real> there;
     if constexpr (can_pair) {
       if (pairs && move + 1 == kernel.inner) {
@@ -71,11 +112,7 @@ BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& targe
       there = target.jet(w.proposal, w.pushed, K::order);
     }
     const LineProposal<Real> back = rule(there, info.floored);
-    const Real z_back = (alpha + back.mean) / back.sd;
-
-    const Real log_forward = Real(-0.5) * z * z - simd::log(forward.sd);
-    const Real log_reverse = Real(-0.5) * z_back * z_back - simd::log(back.sd);
-    metropolis(state, w, there.value, there.value + log_reverse - (here.value + log_forward), random, info,
+    metropolis(state, w, there.value, line_log_ratio(here, forward, z, alpha, there, back), random, info,
                move);
     acceptance += info.acceptance;
     here = {simd::select(info.accepted, there.value, here.value),

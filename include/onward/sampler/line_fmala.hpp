@@ -14,6 +14,7 @@ struct BasicLineFmala {
   BiasCorrection bias_correction = BiasCorrection::none;  ///< coupled and drift are the same here: η√D for η
   std::size_t inner = 1;
   Tangent tangent = Tangent::kept;
+  Vectors vectors = Vectors::held;
 
   /// propose α ~ N(η²/2 ∇f·v, η²)
   template <class Random>

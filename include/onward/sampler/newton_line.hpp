@@ -24,6 +24,7 @@ struct BasicNewtonLine {
   double curvature_floor = 0.1;
   std::size_t inner = 1;
   Tangent tangent = Tangent::kept;
+  Vectors vectors = Vectors::held;
 
   template <class Random>
   auto rule(const Random& random, std::size_t move, std::size_t) const {

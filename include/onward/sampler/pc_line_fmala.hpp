@@ -16,6 +16,7 @@ struct BasicPcLineFmala {
   double curvature_floor = 0;  ///< κ of curvature_scale()
   std::size_t inner = 1;
   Tangent tangent = Tangent::kept;
+  Vectors vectors = Vectors::held;
 
   /// propose α ~ N(η²/(2h) ∇f·v, η²/h)
   template <class Random>

@@ -41,9 +41,13 @@ struct KernelSettings {
   double curvature_floor = 0.1;  ///< κ of curvature_scale(); 0 is the paper's kernel
   bool as_published = false;     ///< mala: two gradients a step
   Tangent tangent = Tangent::kept;
-  std::size_t inner = 1;  ///< line kernels: moves along each line
-  double relaxation = 1;  ///< newton-line: c, between 0 and 2
+  Vectors vectors = Vectors::held;  ///< regenerated: of no use to mala
+  std::size_t inner = 1;            ///< line kernels: moves along each line
+  double relaxation = 1;            ///< newton-line: c, between 0 and 2
 };
+
+std::string_view to_string(Vectors vectors);
+Vectors vectors_from_string(std::string_view name);
 
 std::string_view to_string(Tangent tangent);
 Tangent tangent_from_string(std::string_view name);

@@ -67,6 +67,22 @@ inline T sum_of_squares(std::span<const std::type_identity_t<T>> x) {
   return simd::dot<T>(x, x);
 }
 
+/// The sum of squares of a vector that comes in stretches, each but the last a multiple of 8 long: what
+/// sum_of_squares() gives of the whole.
+class SumOfSquares {
+ public:
+  void add(std::span<const double> x) {
+    std::size_t i = 0;
+    for (; i + 8 <= x.size(); i += 8)
+      for (std::size_t j = 0; j < 8; ++j) parts_[j] = simd::mul_add(x[i + j], x[i + j], parts_[j]);
+    for (std::size_t j = 0; i + j < x.size(); ++j) parts_[j] = simd::mul_add(x[i + j], x[i + j], parts_[j]);
+  }
+  double sum() const { return detail::fold(parts_); }
+
+ private:
+  std::array<double, 8> parts_{};
+};
+
 /// The sum of x[i] y[i] for plain numbers.
 inline double dot(std::span<const double> x, std::span<const double> y) { return simd::dot<double>(x, y); }
 

@@ -10,6 +10,10 @@ namespace onward {
 struct ParameterBlock {
   std::string name;
   std::size_t size;
+  /// Of a layer: how many units it has, such as outputs or channels. The weights of each unit come one after
+  /// the other, unit after unit, and at the end, if it has any, a bias for each.
+  std::size_t units = 0;
+  bool has_biases = false;
 };
 
 }  // namespace onward

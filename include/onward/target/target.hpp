@@ -12,6 +12,7 @@
 
 #include "onward/target/jet.hpp"
 #include "onward/target/parameter_block.hpp"
+#include "onward/target/vector_source.hpp"
 
 namespace onward {
 
@@ -21,6 +22,9 @@ namespace onward {
 /// It may also offer
 /// - `JetPair jet_pair(theta, v, w, order)`: jets along two directions in one pass, order slope or curvature;
 /// - `double jet_pair_price(order)`: what that costs, in jets of that order; 1 if it is not said;
+/// - `Jet jet_from(const VectorSource& theta, const VectorSource* v, order)`: the jet of a place and a
+/// direction that are not in memory (v is null for order value); samplers can then do without vectors
+/// (Vectors::regenerated). A place whose entries are not all finite has the value -inf;
 /// - `double gradient(theta, out)`, returning the value: baseline MALA needs it;
 /// - `std::vector<std::string> names()`: what the parameters are called in output, Stan style ("theta.1");
 /// - `void constrain(theta, out)`: from the space that is sampled to the parameters, out.size() ==
@@ -42,6 +46,10 @@ concept HasJetPair = requires(T& t, VectorView theta, VectorView v, VectorView w
 template <class T>
 concept HasJetPairPrice = requires(const T& t, Order order) {
   { t.jet_pair_price(order) } -> std::convertible_to<double>;
+};
+template <class T>
+concept HasJetFrom = requires(T& t, const VectorSource& theta, const VectorSource* v, Order order) {
+  { t.jet_from(theta, v, order) } -> std::same_as<Jet>;
 };
 template <class T>
 concept HasGradient = requires(T& t, VectorView theta, std::span<double> out) {
@@ -99,6 +107,10 @@ class AnyTarget {
   double jet_pair_price(Order order) const { return model_->jet_pair_price(order); }
   /// Jets along v and w, in one pass if the model can do that, else in two.
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order);
+  bool has_jet_from() const { return model_->has_jet_from(); }
+  /// The jet of a place and a direction that need not be in memory. Throws UsageError if the model offers
+  /// none.
+  Jet jet_from(const VectorSource& theta, const VectorSource* v, Order order);
   bool has_gradient() const { return model_->has_gradient(); }
   /// The value; the gradient goes to out. Throws UsageError if the model offers none.
   double gradient(VectorView theta, std::span<double> out);
@@ -124,6 +136,8 @@ class AnyTarget {
     virtual bool has_jet_pair() const = 0;
     virtual double jet_pair_price(Order order) const = 0;
     virtual JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) = 0;
+    virtual bool has_jet_from() const = 0;
+    virtual Jet jet_from(const VectorSource& theta, const VectorSource* v, Order order) = 0;
     virtual bool has_gradient() const = 0;
     virtual double gradient(VectorView theta, std::span<double> out) = 0;
     virtual std::vector<std::string> names() const = 0;  // empty: none given
@@ -153,6 +167,14 @@ class AnyTarget {
       else
         return {target.jet(theta, v, order), target.jet(theta, w, order)};
     }
+    bool has_jet_from() const override { return HasJetFrom<T>; }
+    Jet jet_from([[maybe_unused]] const VectorSource& theta, [[maybe_unused]] const VectorSource* v,
+                 [[maybe_unused]] Order order) override {
+      if constexpr (HasJetFrom<T>)
+        return target.jet_from(theta, v, order);
+      else
+        return {};
+    }
     bool has_gradient() const override { return HasGradient<T>; }
     double gradient([[maybe_unused]] VectorView theta, [[maybe_unused]] std::span<double> out) override {
       if constexpr (HasGradient<T>)
@@ -181,7 +203,11 @@ class AnyTarget {
 
   Jet settled(Jet jet);
   template <class Evaluate>
+  auto guarded(const Evaluate& evaluate) -> decltype(evaluate());
+  template <class Evaluate>
   auto guarded(VectorView theta, const Evaluate& evaluate) -> decltype(evaluate());
+  template <class Guarded>
+  Jet counted(Order order, const Guarded& guarded);
 
   std::unique_ptr<Interface> model_;
   double temperature_ = 1;
