@@ -216,8 +216,9 @@ double peak_megabytes(const Make& make, const Work& work) {
 }
 
 /// A second step of line-fmala, if the first is accepted, takes slopes along two lines in one pass.
-void take_steps(Case& c, const std::string& sampler) {
-  Stepper stepper(std::move(c.posterior), {.sampler = sampler, .step_size = 1e-8}, std::move(c.theta));
+void take_steps(Case& c, const std::string& sampler, Vectors vectors = Vectors::held) {
+  Stepper stepper(std::move(c.posterior), {.sampler = sampler, .step_size = 1e-8, .vectors = vectors},
+                  std::move(c.theta));
   stepper.step();
   if (sampler == "line-fmala") stepper.step();
 }
@@ -231,6 +232,13 @@ void add_memory_rows(std::vector<Row>& rows, std::size_t threads, const Hears& h
     few.push_back(peak_megabytes(cnn_of(1'000), [&](Case& c) { take_steps(c, sampler); }));
     rows.push_back(
         at_most("CNN, 1,000 images, " + sampler + ", peak memory over the data", few.back(), "MB", 300));
+  }
+  for (const std::string sampler : forward_kernels) {
+    hears("memory of the CNN, 1,000 images, vectors regenerated, " + sampler);
+    rows.push_back(
+        {"CNN, 1,000 images, " + sampler + ", vectors regenerated, peak memory over the data",
+         peak_megabytes(cnn_of(1'000), [&](Case& c) { take_steps(c, sampler, Vectors::regenerated); }),
+         "MB"});
   }
   std::size_t which = 0;
   for (const std::string sampler : forward_kernels) {

@@ -348,7 +348,7 @@ std::size_t jet_bytes(const net::Posterior& posterior) {
 /// evaluates with, and for all of them where they start and what they last were.
 double run_bytes(const NetWords& words, const net::Posterior& posterior, double evaluation) {
   const double vector = sizeof(double) * static_cast<double>(posterior.dimension());
-  return 3 * vector + static_cast<double>(words.chains) * (9 * vector + evaluation);
+  return 3 * vector + static_cast<double>(words.chains) * (words.vectors * vector + evaluation);
 }
 
 double machine_memory() {

@@ -24,6 +24,7 @@ struct NetWords {
   bool standardise = false;
   double keep_otherwise = 0;  ///< bytes of --keep-activations if it is not given
   std::size_t chains = 1;     ///< that are there at a time
+  double vectors = 9;         ///< of all parameters that each of them holds at most
 };
 
 /// The options, under a heading of their own in the help; --x, --y and --sigma are glm's.

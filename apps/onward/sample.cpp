@@ -261,6 +261,7 @@ std::shared_ptr<ThreadPool> pool_of_a_chain(const Settings& s) {
 
 void plan_net(Settings& s, Plan& plan) {
   s.net.chains = s.run.chains;
+  if (s.run.vectors == Vectors::regenerated) s.net.vectors = 2;
   for (const char* within_layers : {"blocks", "units"})
     if (s.run.directions.find(within_layers) != std::string::npos) s.net.keep_otherwise = usual_keep;
   plan.net.emplace(make_net(s.net, s.glm, "--init", s.init, pool_of_a_chain(s)));
