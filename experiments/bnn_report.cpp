@@ -88,7 +88,9 @@ std::string footnotes(const BnnTable& table) {
       "Memory: peak of the sampler's process, less what it held before there was data or network. rms "
       "weight: of "
       "the last draw; the prior's at temperature T\n"
-      "is the prior sd times the root of T.\n";
+      "is the prior sd times the root of T. Directions: units are lines within what one unit takes in, "
+      "sphere "
+      "and frames lines in all parameters, of which sphere is the paper's.\n";
   if (table.settings.chains > 1)
     text +=
         "NLL and the like are means over chains; their range is that of the NLL, and the best chain is the "

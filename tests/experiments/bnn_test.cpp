@@ -107,6 +107,19 @@ TEST_F(Bnn, StepSizesAreLookedForWhereNoneIsStored) {
   EXPECT_FALSE(stored_bnn_step_size("newton-line", 400));
 }
 
+TEST_F(Bnn, LineSamplersTakeTheDirectionsThatAreAskedFor) {
+  const BnnRow units = row("pc-line-fmala"), plain = row("fmala");
+  EXPECT_EQ(units.directions, "units");
+  EXPECT_EQ(plain.directions, "sphere");
+  settings.directions = "sphere";
+  const BnnRow sphere = row("pc-line-fmala");
+  EXPECT_EQ(sphere.directions, "sphere");
+  EXPECT_NE(sphere.last.nll, units.last.nll);
+  EXPECT_EQ(row("fmala").last.nll, plain.last.nll);
+  settings.directions = "circle";
+  EXPECT_THROW(validate(settings), UsageError);
+}
+
 TEST_F(Bnn, RowsSurviveJson) {
   settings.chains = 2;
   const BnnRow r = row("newton-line", 1);
