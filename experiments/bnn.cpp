@@ -59,7 +59,7 @@ const Kernel kernels[] = {
     {"rwm", BiasCorrection::none, 1.5e-3, 3e-4, 1e-5, 0.05},
     {"mala", BiasCorrection::none, 1e-3, 3e-4, 1e-5, 0.05},
     {"fmala", BiasCorrection::coupled, 8e-6, 1e-6, 1e-8, 1e-3},
-    {"line-fmala", BiasCorrection::coupled, 2e-3, 1e-4, 1e-6, 0.02},
+    {"line-fmala", BiasCorrection::coupled, 2e-3, 2e-4, 1e-6, 0.02},
     {"pc-fmala", BiasCorrection::coupled, 0.01, 0.01, 1e-4, 2},
     {"pc-line-fmala", BiasCorrection::none, 1.5, 1.5, 0.2, 2.5},
     {"newton-line"},
