@@ -159,7 +159,7 @@ BnnScores judge(const BnnSettings& s, const Problem& problem, const ChainDraws& 
   return {scores.nll, *scores.mse};
 }
 
-/// What a sampler takes.
+/// Of a sampler: those that were asked for, if it takes lines.
 std::string directions_of(const BnnSettings& s, std::string_view sampler) {
   return find_sampler(sampler).line ? s.directions : "sphere";
 }
@@ -345,7 +345,7 @@ void validate(const BnnSettings& s) {
                                  s.burn, s.steps, s.thin));
   if (s.hidden.empty()) throw UsageError("there are no hidden layers: give their widths, such as 100,100");
   for (std::size_t width : s.hidden) check_at_least("hidden", width, 1);
-  // Throws for a name that is none.
+  // Throws for directions that there are not.
   const net::Layout layout(net::mlp(1, s.hidden, 1));
   make_directions(s.directions, DirectionLaw::any, layout.parameter_count(), {}, layout.blocks());
   check_positive("prior sd", s.prior_sd);

@@ -482,7 +482,7 @@ void add_sample(CLI::App& app, Action& action) {
       ->add_option(
           "--vectors", s->vectors,
           "held: directions and noise in memory; regenerated: read from their stream at each use, for "
-          "large models net (sphere, no metric)")
+          "large networks (sphere, no metric)")
       ->capture_default_str();
   add_count(*command, "--inner", run.inner, 1, "line samplers: moves along each line");
   add_number(*command, "--relaxation", run.relaxation,
