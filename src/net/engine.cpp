@@ -452,11 +452,11 @@ void Engine::gradient(GradientForm form, const Loss& loss, std::span<double> out
 std::size_t Engine::forward_bytes(std::size_t order) const {
   const std::size_t rows = inputs_.count(), count = pieces(rows, piece_);
   const bool two = order == 1 && price_of_two() < 2;  // line kernels may ask for that instead
-  const std::size_t vectors = parameters_ * sizeof(float) *
-                              (two         ? 3
-                               : order > 0 ? 2
-                                           : 1),
-                    weights = 2 * vectors, parts = two ? 3 : order + 1;
+  const std::size_t places = two         ? 3
+                             : order > 0 ? 2
+                                         : 1,
+                    vectors = places * parameters_ * sizeof(float),
+                    weights = vectors + places * plan_.packed_bytes(), parts = two ? 3 : order + 1;
   const std::size_t at_once = std::min(pool_->threads(), count), in_piece = std::min(piece_, rows);
   if (narrow_) {
     const std::size_t known = order > 0 ? known_floats() : 0;

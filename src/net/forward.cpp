@@ -28,20 +28,20 @@ void forward_product(const Plan& plan, const Unit& unit, std::size_t number, std
     out.parts = along_v || moves(wanted.w, number) ? 3 : in.parts;
   else
     out.parts = along_v ? std::min(in.parts + 1, wanted.order + 1) : in.parts;
-  product.forward(Product::Use::value, rows, in.part(0), weights, bias, out.part(0), bench);
+  std::array<Product::Sum, 3> sums;
+  sums[0] = {.out = out.part(0), .bias = bias, .relu = true};
+  sums[0].add({0, &weights});
   for (std::size_t j = 1; j < out.parts; ++j) {
     const bool slope = j == 1 || wanted.w;
     const Weights* direction = wanted.w && j == 2 ? wanted.w : wanted.v;
-    const bool moved = moves(direction, number);
-    if (moved)
-      product.forward(slope ? Product::Use::tangent : Product::Use::plain, rows, in.part(slope ? 0 : j - 1),
-                      direction->packed[unit.product], direction->others[number].data(), out.part(j), bench);
-    if (j < in.parts)
-      product.forward(moved ? Product::Use::sum : Product::Use::plain, rows, in.part(j), weights, nullptr,
-                      out.part(j), bench);
-    else if (!moved)
-      std::fill_n(out.part(j), rows * unit.out.size(), 0.0f);
+    sums[j] = {.out = out.part(j)};
+    if (moves(direction, number)) {
+      sums[j].add({slope ? 0 : j - 1, &direction->packed[unit.product]});
+      if (slope) sums[j].bias = direction->others[number].data();
+    }
+    if (j < in.parts) sums[j].add({j, &weights});
   }
+  product.forward(rows, in, std::span(sums).first(out.parts), bench);
   if (unit.relu && !unit.leaves_mask) mask_by_value(out, rows * unit.out.size());
 }
 

@@ -81,7 +81,7 @@ void Plan::find_trunk() {
 std::size_t Plan::chunk() const {
   std::size_t most = 1;
   for (std::size_t u = 0; u < trunk_; ++u) most = std::max(most, units_[u].in.size() + units_[u].out.size());
-  constexpr std::size_t cache_floats = std::size_t{1} << 18;  // 1 MB: half of a usual second-level cache
+  constexpr std::size_t cache_floats = std::size_t{1} << 19;  // 2 MB: a usual second-level cache
   constexpr std::size_t parts = 2;                            // value and slope
   return std::max(std::size_t{1}, cache_floats / (most * parts));
 }
@@ -119,6 +119,12 @@ Weights Plan::make_weights(bool direction) const {
   weights.others.resize(units_.size());
   weights.moves.assign(units_.size(), 0);
   return weights;
+}
+
+std::size_t Plan::packed_bytes() const {
+  std::size_t sum = 0;
+  for (const auto& product : products_) sum += product.packed_bytes();
+  return sum;
 }
 
 std::vector<PackedWeights> Plan::make_backward_weights() const {

@@ -68,6 +68,8 @@ class Plan {
   void prepare_backward(std::size_t rows);
 
   Weights make_weights(bool direction) const;
+  /// What those take, apart from biases and the like.
+  std::size_t packed_bytes() const;
   /// Takes a unit's part of theta, or of a direction.
   void pack(std::size_t unit, float* theta, Weights& out, Workbench& bench) const;
   /// The same for the backward pass, which wants weights in another order.

@@ -100,8 +100,13 @@ Product::Product(const Layout::Step& step, bool relu, std::size_t rows)
     weight_dims_ = {dim(out_.channels), dim(in_.channels)};
   }
   weights_ = (step.end - step.begin) - (has_bias_ ? outputs_ : 0);
-  const OneThread one_thread;
   plain_form_ = weights_in(is_conv_ ? Tag::oihw : Tag::oi);
+  if (Winograd::takes(step)) {
+    winograd_.emplace(in_, out_, std::get<Conv2d>(step.layer).padding);
+    winograd_backward_ = winograd_->backward();
+    return;
+  }
+  const OneThread one_thread;
   forward_form_ = weights_of(forward_primitive(Use::plain, rows, weights_in(Tag::any)));
   pack_ = make_reorder(plain_form_, forward_form_, true);
 }
@@ -142,6 +147,7 @@ void Product::make_forward(Use use, std::size_t rows) {
 }
 
 void Product::prepare(std::size_t rows, bool tangents) {
+  if (winograd_) return;
   const OneThread one_thread;
   make_forward(Use::value, rows);
   if (!tangents) return;
@@ -149,7 +155,7 @@ void Product::prepare(std::size_t rows, bool tangents) {
 }
 
 void Product::prepare_backward(std::size_t rows) {
-  if (backward_inputs_.contains(rows)) return;
+  if (backward_weights_.contains(rows)) return;
   const OneThread one_thread;
   const Form source = activations(in_, rows), target = activations(out_, rows);
   const Form bias_or_none = has_bias_ ? bias_form() : Form();
@@ -163,9 +169,10 @@ void Product::prepare_backward(std::size_t rows) {
         primitive_for(dnnl::convolution_forward::desc(dnnl::prop_kind::forward_training, direct, source, any,
                                                       bias_or_none, target, strides_, padding_, padding_),
                       attributes());
-    inputs = primitive_for(dnnl::convolution_backward_data::desc(direct, source, inputs_form, target,
-                                                                 strides_, padding_, padding_),
-                           attributes(), hint);
+    if (!winograd_)
+      inputs = primitive_for(dnnl::convolution_backward_data::desc(direct, source, inputs_form, target,
+                                                                   strides_, padding_, padding_),
+                             attributes(), hint);
     weights =
         primitive_for(dnnl::convolution_backward_weights::desc(direct, source, weights_form, bias_or_none,
                                                                target, strides_, padding_, padding_),
@@ -180,16 +187,20 @@ void Product::prepare_backward(std::size_t rows) {
         primitive_for(dnnl::inner_product_backward_weights::desc(source, weights_form, bias_or_none, target),
                       attributes(), hint);
   }
-  if (!backward_form_) {
-    backward_form_ = weights_of(inputs);
+  if (!gradient_form_) {
     gradient_form_ = weights.query_md(dnnl::query::diff_weights_md);
-    pack_backward_ = make_reorder(plain_form_, backward_form_, true);
     unpack_gradient_ = make_reorder(gradient_form_, plain_form_, false);
   }
-  backward_inputs_[rows] = std::make_unique<Kernel>(
-      dnnl::primitive(inputs),
-      std::vector<Kernel::Argument>{{DNNL_ARG_DIFF_DST, target}, {DNNL_ARG_DIFF_SRC, source}},
-      scratchpad_of(inputs));
+  if (!winograd_) {
+    if (!backward_form_) {
+      backward_form_ = weights_of(inputs);
+      pack_backward_ = make_reorder(plain_form_, backward_form_, true);
+    }
+    backward_inputs_[rows] = std::make_unique<Kernel>(
+        dnnl::primitive(inputs),
+        std::vector<Kernel::Argument>{{DNNL_ARG_DIFF_DST, target}, {DNNL_ARG_DIFF_SRC, source}},
+        scratchpad_of(inputs));
+  }
   std::vector<Kernel::Argument> arguments{
       {DNNL_ARG_SRC, source}, {DNNL_ARG_DIFF_DST, target}, {DNNL_ARG_DIFF_WEIGHTS, gradient_form_}};
   if (has_bias_) arguments.push_back({DNNL_ARG_DIFF_BIAS, bias_form()});
@@ -204,22 +215,67 @@ PackedWeights Product::packed_as(const Form& form) {
   return packed;
 }
 
+PackedWeights Product::packed_for(const Winograd& winograd) {
+  PackedWeights packed;
+  packed.floats.resize(winograd.packed_size());
+  return packed;
+}
+
+PackedWeights Product::packed() const {
+  return winograd_ ? packed_for(*winograd_) : packed_as(forward_form_);
+}
+
+PackedWeights Product::packed_backward() const {
+  return winograd_ ? packed_for(*winograd_backward_) : packed_as(backward_form_);
+}
+
+std::size_t Product::packed_bytes() const {
+  return winograd_ ? winograd_->packed_size() * sizeof(float) : forward_form_.get_size();
+}
+
 void Product::pack(float* plain, PackedWeights& out, Workbench& bench) const {
+  if (winograd_) return winograd_->pack(plain, out.floats.data());
   pack_->run(bench, std::array{plain}, DNNL_ARG_TO, &out.memory);
 }
 
 void Product::pack_backward(float* plain, PackedWeights& out, Workbench& bench) const {
+  if (winograd_) return winograd_backward_->pack_backward(plain, out.floats.data());
   pack_backward_->run(bench, std::array{plain}, DNNL_ARG_TO, &out.memory);
 }
 
-void Product::forward(Use use, std::size_t rows, const float* in, const PackedWeights& weights,
-                      const float* bias, float* out, Workbench& bench) const {
-  forward_[static_cast<std::size_t>(use)].at(rows)->run(bench, std::array{writable(in), out, writable(bias)},
-                                                        DNNL_ARG_WEIGHTS, &weights.memory);
+void Product::forward(std::size_t rows, const Stack& in, std::span<const Sum> sums, Workbench& bench) const {
+  std::vector<Winograd::Sum> together;
+  for (const Sum& sum : sums) {
+    if (sum.count == 0) {
+      std::fill_n(sum.out, rows * out_.size(), 0.0f);
+      continue;
+    }
+    const float* bias = has_bias_ ? sum.bias : nullptr;
+    if (winograd_) {
+      Winograd::Sum made{
+          .out = sum.out, .terms = {}, .count = sum.count, .bias = bias, .relu = sum.relu && relu_};
+      for (std::size_t t = 0; t < sum.count; ++t)
+        made.terms[t] = {sum.terms[t].part, sum.terms[t].weights->floats.data()};
+      together.push_back(made);
+      continue;
+    }
+    for (std::size_t t = 0; t < sum.count; ++t) {
+      const Use use = t > 0 ? Use::sum : sum.relu ? Use::value : sum.bias ? Use::tangent : Use::plain;
+      forward_[static_cast<std::size_t>(use)].at(rows)->run(
+          bench, std::array{writable(in.part(sum.terms[t].part)), sum.out, writable(bias)}, DNNL_ARG_WEIGHTS,
+          &sum.terms[t].weights->memory);
+    }
+  }
+  if (!together.empty()) winograd_->forward(rows, in, together, bench.scratch_);
 }
 
 void Product::backward_inputs(std::size_t rows, const float* by_out, const PackedWeights& weights,
                               float* by_in, Workbench& bench) const {
+  if (winograd_) {
+    const Winograd::Sum sum{
+        .out = by_in, .terms = {{{0, weights.floats.data()}}}, .count = 1, .bias = nullptr, .relu = false};
+    return winograd_backward_->forward(rows, {writable(by_out), 0, 1}, std::span(&sum, 1), bench.scratch_);
+  }
   backward_inputs_.at(rows)->run(bench, std::array{writable(by_out), by_in}, DNNL_ARG_WEIGHTS,
                                  &weights.memory);
 }

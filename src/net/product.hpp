@@ -1,6 +1,7 @@
 #pragma once
-// Products of activations with weights (linear layers and convolutions, forward and backward), by oneDNN. The
-// activations are channels last, which its fastest kernels want; weights are packed the way it likes best.
+// Products of activations with weights (linear layers and convolutions, forward and backward): most
+// convolutions by Winograd's way, all else by oneDNN. The activations are channels last, which its fastest
+// kernels want; weights are packed the way it likes best.
 //
 // oneDNN would start OpenMP threads of its own. Ours share the pieces of the data instead: whatever calls it
 // holds a OneThread.
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -17,6 +19,7 @@
 
 #include "memory.hpp"
 #include "onward/net/description.hpp"
+#include "winograd.hpp"
 
 namespace onward::net {
 
@@ -46,7 +49,7 @@ class Workbench {
   friend class Kernel;
   friend class Product;
   dnnl::stream stream_;
-  Floats scratch_;   // oneDNN's
+  Floats scratch_;   // of a kernel
   Floats gradient_;  // by the weights of a layer, in the order that oneDNN likes
   std::unordered_map<const Kernel*, std::vector<dnnl::memory>> memories_;
 };
@@ -82,11 +85,20 @@ struct PackedWeights {
 /// A linear layer or a convolution, with the relu after it if there is one.
 class Product {
  public:
-  enum class Use {
-    value,    ///< out = relu(in W + b), the relu if there is one
-    tangent,  ///< out = in W + b
-    plain,    ///< out = in W
-    sum,      ///< out += in W
+  /// One part of the input times weights.
+  struct Term {
+    std::size_t part;
+    const PackedWeights* weights;
+  };
+  /// One part of the output: a sum of terms.
+  struct Sum {
+    float* out;
+    const float* bias = nullptr;  ///< or null; looked at if there is a term
+    bool relu = false;            ///< with the relu, if there is one: for values
+    std::array<Term, 2> terms{};
+    std::size_t count = 0;  ///< of terms; without any it is 0
+
+    void add(const Term& term) { terms[count++] = term; }
   };
 
   /// Weights are packed for what suits `rows` rows best.
@@ -99,14 +111,14 @@ class Product {
   void prepare(std::size_t rows, bool tangents);
   void prepare_backward(std::size_t rows);
 
-  PackedWeights packed() const { return packed_as(forward_form_); }
-  PackedWeights packed_backward() const { return packed_as(backward_form_); }
+  PackedWeights packed() const;
+  std::size_t packed_bytes() const;
+  PackedWeights packed_backward() const;
   /// From PyTorch's order.
   void pack(float* plain, PackedWeights& out, Workbench& bench) const;
   void pack_backward(float* plain, PackedWeights& out, Workbench& bench) const;
 
-  void forward(Use use, std::size_t rows, const float* in, const PackedWeights& weights, const float* bias,
-               float* out, Workbench& bench) const;
+  void forward(std::size_t rows, const Stack& in, std::span<const Sum> sums, Workbench& bench) const;
   /// The loss's derivatives by the inputs, from those by the outputs (before the relu).
   void backward_inputs(std::size_t rows, const float* by_out, const PackedWeights& weights, float* by_in,
                        Workbench& bench) const;
@@ -115,10 +127,18 @@ class Product {
                         float* by_bias, Workbench& bench) const;
 
  private:
+  /// What a kernel of oneDNN does.
+  enum class Use {
+    value,    ///< out = relu(in W + b), the relu if there is one
+    tangent,  ///< out = in W + b
+    plain,    ///< out = in W
+    sum,      ///< out += in W
+  };
   using Form = dnnl::memory::desc;
   using Kernels = std::map<std::size_t, std::unique_ptr<Kernel>>;  // by rows
 
   static PackedWeights packed_as(const Form& form);
+  static PackedWeights packed_for(const Winograd& winograd);
   Form activations(const Shape& shape, std::size_t rows) const;
   Form weights_in(dnnl::memory::format_tag tag) const { return {weight_dims_, float32, tag}; }
   Form bias_form() const { return {{static_cast<dnnl::memory::dim>(outputs_)}, float32, tag_x}; }
@@ -130,6 +150,7 @@ class Product {
 
   Shape in_, out_;
   bool is_conv_ = false, has_bias_ = false, relu_ = false;
+  std::optional<Winograd> winograd_, winograd_backward_;
   std::size_t weights_ = 0, outputs_ = 0;
   dnnl::memory::dims weight_dims_, strides_, padding_;
   Form plain_form_, forward_form_, backward_form_, gradient_form_;
