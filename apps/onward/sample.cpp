@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -207,7 +208,7 @@ std::optional<Choice> choose(Settings& s, const AnyTarget& target) {
   Hooks hooks;
   hooks.progress = [&](const Progress& progress) { bar.show(progress, "choosing a sampler: "); };
   hooks.stop = &stop_asked;
-  const Choice choice = choose_sampler(target, s.run, hooks);
+  Choice choice = choose_sampler(target, s.run, hooks);
   bar.clear();
   if (!s.quiet && !stop_asked) say("sampler: {}\n", describe(choice));
   return choice;
@@ -228,7 +229,7 @@ std::optional<Tuning> tune(Settings& s, const AnyTarget& target) {
   hooks.progress = [&](const Progress& progress) { bar.show(progress, "looking for a step size: "); };
   hooks.stop = &stop_asked;
   s.tuning.max_seconds = s.run.max_seconds / 2;
-  const Tuning found = tune_step_size(target, trial_settings(s.run, target.dimension()), s.tuning, hooks);
+  Tuning found = tune_step_size(target, trial_settings(s.run, target.dimension()), s.tuning, hooks);
   bar.clear();
   if (!s.quiet) {
     const Trial* best = &*std::ranges::max_element(found.trials, {}, &Trial::score);
@@ -392,19 +393,20 @@ int sample_model(Settings& s) {
   } catch (const Error&) {
     try {
       write_status("failed");
-    } catch (const Error&) {  // the disk may be full: what went wrong first is what to tell
+    } catch (const Error& error) {  // the disk may be full: what went wrong first is what to end with
+      if (!s.quiet) say("note: {}\n", error.what());
     }
     throw;
   }
   const Run& run = *finished;
 
   // The files first: whoever reads stdout may be gone. But what was sampled is shown even if they fail.
-  std::optional<Error> trouble;
+  std::exception_ptr trouble;
   const auto keep = [&](const auto& write) {
     try {
       if (folder) write();
-    } catch (const Error& error) {
-      if (!trouble) trouble = error;
+    } catch (const Error&) {
+      if (!trouble) trouble = std::current_exception();
     }
   };
   keep([&] { write_status(status_word(run.ending)); });
@@ -435,7 +437,7 @@ int sample_model(Settings& s) {
     print_notes(s, run, sampled);
     if (folder) say("files: {}\n", folder->path().string());
   }
-  if (trouble) throw *trouble;
+  if (trouble) std::rethrow_exception(trouble);
   if (run.ending == Ending::interrupted) return interrupted;
   if (sampled.chains == 0 && s.quiet)
     say("stopped at --max-seconds {} in warm-up, without draws\n", run.settings.max_seconds);
