@@ -155,7 +155,7 @@ class Rows {
   template <class Work>
   std::optional<ordered_json> make(const std::string& name, const ordered_json& settings, double price,
                                    const Work& work) {
-    const RowJob job{name, settings, work, true};
+    const RowJob job{name, settings, work};
     if (has_row(s_.folder, job)) {
       total_ -= price;
       price = 0;

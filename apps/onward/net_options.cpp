@@ -339,9 +339,10 @@ std::string shown_bytes(double bytes) {
   return bytes < 1e9 ? fmt::format("{:.3g} MB", bytes / 1e6) : fmt::format("{:.3g} GB", bytes / 1e9);
 }
 
-/// Of whatever a kernel may ask for.
-std::size_t jet_bytes(const net::Posterior& posterior) {
-  return std::max(posterior.jet_bytes(Order::slope), posterior.jet_bytes(Order::curvature));
+/// Of whatever a kernel may ask for; where a chain starts, the whole jet is asked for.
+std::size_t jet_bytes(const NetWords& words, const net::Posterior& posterior) {
+  const std::size_t whole = posterior.jet_bytes(Order::curvature);
+  return words.in_pairs ? std::max(posterior.jet_bytes(Order::slope), whole) : whole;
 }
 
 /// About what a run takes besides its data: the vectors of each chain's state and kernel and what it
@@ -376,7 +377,10 @@ net::Posterior make_posterior(const NetWords& words, std::shared_ptr<const net::
   net::Posterior posterior = make();
   const double asked = words.keep.empty() ? 0 : keep;
   const auto needed = [&] {
-    return run_bytes(words, posterior, static_cast<double>(jet_bytes(posterior)) + asked);
+    // Of the whole data it does not depend on pieces: check_gradient_memory() tells what to do instead.
+    const bool by_pieces = words.for_mala && options.gradient != net::GradientForm::whole;
+    const std::size_t gradient = by_pieces ? posterior.gradient_bytes(options.gradient) : 0;
+    return run_bytes(words, posterior, static_cast<double>(jet_bytes(words, posterior) + gradient) + asked);
   };
   const auto what = [&] {
     return fmt::format("{} parameters, {} and pieces of {}", posterior.dimension(),
@@ -463,7 +467,8 @@ std::vector<const CLI::Option*> add_net_options(CLI::App& command, NetWords& wor
   std::vector<std::string> names;
   for (const auto& [name, data] : named_data()) names.push_back(name);
   add("--data", words.data, fmt::format("images in place of --x and --y: {}", joined(names)));
-  add("--likelihood", words.likelihood, "gaussian or softmax [softmax if y holds whole numbers]");
+  add("--likelihood", words.likelihood,
+      "gaussian or softmax [softmax if y holds whole numbers and the network has more than one output]");
   add_count(command, "--images", words.images, 1, "rows that are used, the first so many [all]");
   with_heading(command.get_option("--images"));
   add("--test-x", words.test_x, "FILE.npy with rows to predict [those of --x; with --data its test images]");
@@ -540,7 +545,7 @@ void check_gradient_memory(const NetWords& words, const NetModel& model) {
   const double limit = words.memory.empty() ? machine_memory() : parse_memory("--max-memory", words.memory);
   const auto bytes = [&](net::GradientForm form) {
     return run_bytes(words, posterior,
-                     static_cast<double>(jet_bytes(posterior) + posterior.gradient_bytes(form)));
+                     static_cast<double>(jet_bytes(words, posterior) + posterior.gradient_bytes(form)));
   };
   if (bytes(posterior.options().gradient) <= limit) return;
   throw Error(fmt::format(

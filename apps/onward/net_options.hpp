@@ -25,6 +25,8 @@ struct NetWords {
   double keep_otherwise = 0;  ///< bytes of --keep-activations if it is not given
   std::size_t chains = 1;     ///< that are there at a time
   double vectors = 9;         ///< of all parameters that each of them holds at most
+  bool for_mala = false;      ///< which needs gradients
+  bool in_pairs = true;       ///< a kernel that may take jets on two lines at once
 };
 
 /// The options, under a heading of their own in the help; --x, --y and --sigma are glm's.

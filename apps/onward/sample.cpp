@@ -260,9 +260,27 @@ std::shared_ptr<ThreadPool> pool_of_a_chain(const Settings& s) {
   return std::make_shared<ThreadPool>(s.run.chains > 1 ? 1 : s.run.threads > 0 ? s.run.threads : cores);
 }
 
+/// How many vectors of all parameters a chain on a network has at most.
+double held_vectors(const RunSettings& run) {
+  const double metric = run.metric && *run.metric != MetricKind::none ? 3 : 0;
+  if (run.sampler == "mala") return metric + 9;
+  if (run.sampler == "fmala" || run.sampler == "pc-fmala") return metric + 8;
+  if (run.sampler == "rwm") return metric + 5;
+  // A line sampler's own, and the tables of each source of directions.
+  const double own = run.sampler == "line-fmala" || run.sampler == "auto" ? 5 : 4;
+  const double sources =
+      run.directions == "sphere" ? 0 : 1 + static_cast<double>(std::ranges::count(run.directions, '+'));
+  return metric + own + 3 * sources;
+}
+
 void plan_net(Settings& s, Plan& plan) {
   s.net.chains = s.run.chains;
-  if (s.run.vectors == Vectors::regenerated) s.net.vectors = 2;
+  if (s.run.vectors == Vectors::regenerated)
+    s.net.vectors = 2;
+  else
+    s.net.vectors = held_vectors(s.run);
+  s.net.for_mala = s.run.sampler == "mala";
+  s.net.in_pairs = s.run.sampler == "line-fmala" || s.run.sampler == "auto";
   for (const char* within_layers : {"blocks", "units"})
     if (s.run.directions.find(within_layers) != std::string::npos) s.net.keep_otherwise = usual_keep;
   plan.net.emplace(make_net(s.net, s.glm, "--init", s.init, pool_of_a_chain(s)));
@@ -490,7 +508,8 @@ void add_sample(CLI::App& app, Action& action) {
   add_number(*command, "--relaxation", run.relaxation,
              "newton-line: between 0 and 2, over-relaxed above 1; glm's own sampler unless given: 1.3");
   add_count(*command, "--warmup", run.warmup, 0,
-            "steps of warm-up per chain [1000, times D for line samplers; glm: 100 sweeps; net: 1000]");
+            "steps of warm-up per chain [1000, times D for line samplers; glm: 100 sweeps; net with more "
+            "than 1000 parameters: 1000]");
   add_count(*command, "--draws", run.draws, 1, "draws kept per chain");
   add_count(
       *command, "--thin", run.thin, 1,

@@ -105,7 +105,7 @@ BlockDirections::BlockDirections(std::size_t dimension, Blocks blocks) : blocks_
         dimension <= longest_sweep ? block.size() : block.size() * short_sweep / dimension;
     begin_.push_back(begin_.back() + std::max<std::size_t>(1, share));
     total += block.size();
-    frames_.emplace_back(block.size());
+    frames_.try_emplace(block.size(), block.size());
     for (std::size_t i : block) {
       if (i >= dimension || seen[i])
         throw UsageError(fmt::format("parameter {} is in two blocks of directions, or is none", i + 1));
@@ -125,7 +125,7 @@ void BlockDirections::fill(const Stream& stream, std::uint64_t step, std::span<d
   const auto& parameters = blocks_[block];
   inside_.resize(parameters.size());
   const std::size_t share = begin_[block + 1] - begin_[block];
-  frames_[block].fill(stream, sweep * share + (within - begin_[block]), inside_);
+  frames_.at(parameters.size()).fill(stream, sweep * share + (within - begin_[block]), inside_);
   std::fill(v.begin(), v.end(), 0.0);
   for (std::size_t i = 0; i < parameters.size(); ++i) v[parameters[i]] = inside_[i];
 }

@@ -479,8 +479,8 @@ std::size_t Engine::gradient_bytes(GradientForm form) const {
   for (std::size_t tensor = 0; tensor <= units; ++tensor)
     largest = std::max(largest, plan_.shape(tensor).size());
   const std::size_t tape_rows = form == GradientForm::whole ? rows : at_once * in_piece;
-  // theta, packed twice; of each thread its gradient and two adjoints.
-  return 3 * parameters + tape_rows * tape_floats(plan_, kept) * sizeof(float) +
+  // theta, packed for both ways; of each thread its gradient and two adjoints.
+  return parameters + 2 * plan_.packed_bytes() + tape_rows * tape_floats(plan_, kept) * sizeof(float) +
          at_once * (parameters + 2 * in_piece * largest * sizeof(float));
 }
 

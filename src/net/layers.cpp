@@ -14,6 +14,12 @@ namespace {
 using Lanes = simd::Batch<float>;
 constexpr std::size_t lanes = simd::lanes_v<Lanes>;
 
+/// A relu's value. What is not a number stays so, or sums that overflow would end as plain densities.
+Lanes kept_or_0(const Lanes& x) { return simd::select(x < Lanes(0.0f), Lanes(0.0f), x); }
+
+/// Whether a maximum moves on from a to b; to what is not a number, and then no further.
+bool is_larger(float b, float a) { return b > a || b != b; }
+
 /// A function with its first and half its second derivative.
 struct Curve {
   Lanes value, slope, half_curvature;
@@ -22,7 +28,7 @@ struct Curve {
 struct Relu {
   Curve operator()(const Lanes& x) const {
     const auto on = x > Lanes(0.0f);
-    return {simd::select(on, x, Lanes(0.0f)), simd::select(on, Lanes(1.0f), Lanes(0.0f)), Lanes(0.0f)};
+    return {kept_or_0(x), simd::select(on, Lanes(1.0f), Lanes(0.0f)), Lanes(0.0f)};
   }
 };
 
@@ -141,15 +147,15 @@ void take_larger(std::size_t channels, std::size_t parts, const Stack& in, const
   for (std::size_t j = 1; j < parts; ++j) {
     const float* __restrict from = in.part(j);
     float* __restrict to = out.part(j);
-    for (std::size_t c = 0; c < channels; ++c) to[c] = value[c] > best[c] ? from[c] : to[c];
+    for (std::size_t c = 0; c < channels; ++c) to[c] = is_larger(value[c], best[c]) ? from[c] : to[c];
   }
-  for (std::size_t c = 0; c < channels; ++c) best[c] = value[c] > best[c] ? value[c] : best[c];
+  for (std::size_t c = 0; c < channels; ++c) best[c] = is_larger(value[c], best[c]) ? value[c] : best[c];
 }
 
 /// The usual pooling, of values alone: two by two in one pass.
 void largest_of_four(std::size_t channels, const float* __restrict above, const float* __restrict below,
                      float* __restrict best) {
-  const auto larger = [](float a, float b) { return b > a ? b : a; };
+  const auto larger = [](float a, float b) { return is_larger(b, a) ? b : a; };
   for (std::size_t c = 0; c < channels; ++c)
     best[c] = larger(larger(larger(above[c], above[channels + c]), below[c]), below[channels + c]);
 }
@@ -167,6 +173,10 @@ void hand_over(std::size_t channels, const float* __restrict value, const float*
 Stack moved(const Stack& stack, std::size_t by) { return {stack.data + by, stack.stride, stack.parts}; }
 
 }  // namespace
+
+void relu(float* x, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) x[i] = x[i] < 0 ? 0.0f : x[i];
+}
 
 void mask_by_value(const Stack& stack, std::size_t n) {
   const float* __restrict value = stack.part(0);

@@ -10,6 +10,8 @@
 
 namespace onward::net {
 
+/// In place. What is not a number stays so.
+void relu(float* x, std::size_t n);
 /// Slopes and curvatures stay where the value, after its relu, is above 0.
 void mask_by_value(const Stack& stack, std::size_t n);
 

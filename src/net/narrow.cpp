@@ -59,7 +59,7 @@ void tile(const Task& task, const std::array<Factor, 2>& factor, std::size_t fir
     for (std::size_t r = 0; r < registers; ++r) {
       const std::size_t at = (first + o) * task.padded + row + r * lanes;
       Lanes sum = sums[o][r];
-      if (task.after == After::relu) sum = simd::select(sum > zero, sum, zero);
+      if (task.after == After::relu) sum = simd::select(sum < zero, zero, sum);  // NaN stays
       if (task.after == After::mask)
         sum = simd::select(Lanes::load_aligned(task.value + at) > zero, sum, zero);
       sum.store_aligned(out + at);

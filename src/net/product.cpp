@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "layers.hpp"
+
 // Of OpenMP's run-time library, which oneDNN brings along. Compiling with OpenMP would make other libraries'
 // headers use it too.
 extern "C" {
@@ -120,8 +122,7 @@ memory::desc Product::activations(const Shape& shape, std::size_t rows) const {
 dnnl::primitive_desc Product::forward_primitive(Use use, std::size_t rows, const Form& weights) const {
   dnnl::post_ops after;
   if (use == Use::sum) after.append_sum(1);
-  if (use == Use::value && relu_) after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
-  const bool bias = has_bias_ && (use == Use::value || use == Use::tangent);
+  const bool bias = has_bias_ && use == Use::biased;
   const Form source = activations(in_, rows), target = activations(out_, rows),
              bias_or_none = bias ? bias_form() : Form();
   constexpr auto kind = dnnl::prop_kind::forward_inference;
@@ -140,8 +141,7 @@ void Product::make_forward(Use use, std::size_t rows) {
   const auto primitive = forward_primitive(use, rows, forward_form_);
   std::vector<Kernel::Argument> arguments{{DNNL_ARG_SRC, activations(in_, rows)},
                                           {DNNL_ARG_DST, activations(out_, rows)}};
-  if (has_bias_ && (use == Use::value || use == Use::tangent))
-    arguments.push_back({DNNL_ARG_BIAS, bias_form()});
+  if (has_bias_ && use == Use::biased) arguments.push_back({DNNL_ARG_BIAS, bias_form()});
   kernel =
       std::make_unique<Kernel>(dnnl::primitive(primitive), std::move(arguments), scratchpad_of(primitive));
 }
@@ -149,9 +149,9 @@ void Product::make_forward(Use use, std::size_t rows) {
 void Product::prepare(std::size_t rows, bool tangents) {
   if (winograd_) return;
   const OneThread one_thread;
-  make_forward(Use::value, rows);
+  make_forward(has_bias_ ? Use::biased : Use::plain, rows);
   if (!tangents) return;
-  for (const Use use : {Use::tangent, Use::plain, Use::sum}) make_forward(use, rows);
+  for (const Use use : {Use::plain, Use::sum}) make_forward(use, rows);
 }
 
 void Product::prepare_backward(std::size_t rows) {
@@ -260,11 +260,12 @@ void Product::forward(std::size_t rows, const Stack& in, std::span<const Sum> su
       continue;
     }
     for (std::size_t t = 0; t < sum.count; ++t) {
-      const Use use = t > 0 ? Use::sum : sum.relu ? Use::value : sum.bias ? Use::tangent : Use::plain;
+      const Use use = t > 0 ? Use::sum : bias ? Use::biased : Use::plain;
       forward_[static_cast<std::size_t>(use)].at(rows)->run(
           bench, std::array{writable(in.part(sum.terms[t].part)), sum.out, writable(bias)}, DNNL_ARG_WEIGHTS,
           &sum.terms[t].weights->memory);
     }
+    if (sum.relu && relu_) relu(sum.out, rows * out_.size());  // oneDNN's own makes 0 of NaN
   }
   if (!together.empty()) winograd_->forward(rows, in, together, bench.scratch_);
 }

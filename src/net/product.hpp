@@ -129,10 +129,9 @@ class Product {
  private:
   /// What a kernel of oneDNN does.
   enum class Use {
-    value,    ///< out = relu(in W + b), the relu if there is one
-    tangent,  ///< out = in W + b
-    plain,    ///< out = in W
-    sum,      ///< out += in W
+    biased,  ///< out = in W + b
+    plain,   ///< out = in W
+    sum,     ///< out += in W
   };
   using Form = dnnl::memory::desc;
   using Kernels = std::map<std::size_t, std::unique_ptr<Kernel>>;  // by rows
@@ -155,7 +154,7 @@ class Product {
   dnnl::memory::dims weight_dims_, strides_, padding_;
   Form plain_form_, forward_form_, backward_form_, gradient_form_;
   std::unique_ptr<Kernel> pack_, pack_backward_, unpack_gradient_;
-  std::array<Kernels, 4> forward_;  // by Use
+  std::array<Kernels, 3> forward_;  // by Use
   Kernels backward_inputs_, backward_weights_;
 };
 

@@ -304,6 +304,29 @@ TEST_P(NetCase, PredictsForOtherInputs) {
   }
 }
 
+TEST(NetPosterior, WhatOverflowsHasNoDensity) {
+  const std::vector<Case> all{
+      {"narrow", mlp(8, {30, 30, 30}, 3), true},
+      {"wide", mlp(8, {300, 300, 300}, 3), true},
+      {"norms",
+       {{8, 1, 1}, {Linear{300}, BatchNorm{}, activation(relu), Linear{300}, activation(relu), Linear{3}}},
+       true},
+      {"pooled",
+       {{16, 8, 8},
+        {Conv2d{.channels = 16, .padding = 1}, activation(relu), Pool{}, Conv2d{.channels = 16, .padding = 1},
+         activation(relu), Pool{}, Flatten{}, Linear{30}, activation(relu), Linear{3}}},
+       true}};
+  for (const Case& c : all) {
+    Made made = make(c);
+    for (double& weight : made.theta) weight *= 1e19;
+    PosteriorOptions options = options_for(c);
+    options.prior_sd = 1e30;
+    Posterior posterior(made.network, made.data, options);
+    for (const Order order : {Order::value, Order::slope, Order::curvature})
+      EXPECT_FALSE(std::isfinite(posterior.jet(made.theta, made.v, order).value)) << c.name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Layers, NetCase, testing::ValuesIn(cases()),
                          [](const auto& of) { return of.param.name; });
 

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <variant>
@@ -87,8 +88,8 @@ class BlockDirections {
 
  private:
   Blocks blocks_;
-  std::vector<FrameDirections> frames_;  // one a block
-  std::vector<std::size_t> begin_;       // first step of each block within a sweep; then the sweep's length
+  std::map<std::size_t, FrameDirections> frames_;  // by size: blocks of one size share theirs
+  std::vector<std::size_t> begin_;  // first step of each block within a sweep; then the sweep's length
   std::vector<double> inside_;
 };
 

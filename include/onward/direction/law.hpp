@@ -5,6 +5,7 @@
 namespace onward {
 
 /// How directions are distributed, from the weakest promise to the strongest. All of them ignore the state.
+/// - none: a kernel that takes no directions.
 /// - any: a sequence that ignores the state and nothing more. Enough for line kernels, which go forth and
 ///   back along the same line.
 /// - exchangeable: given the past, the direction v of a step and the direction v* of its way back can change
@@ -12,7 +13,7 @@ namespace onward {
 ///   need; axes in a fixed order would bias them.
 /// - independent: every direction is drawn by itself from one law. What the one-jet forms of those kernels
 ///   need, which keep v* as the next step's v.
-enum class DirectionLaw { any, exchangeable, independent };
+enum class DirectionLaw { none, any, exchangeable, independent };
 
 /// The law of the directions that come with a step's random numbers.
 template <class Random>

@@ -8,7 +8,7 @@ namespace onward {
 
 template <class Real>
 struct BasicMala {
-  static constexpr DirectionLaw needs = DirectionLaw::any;  ///< it takes none
+  static constexpr DirectionLaw needs = DirectionLaw::none;
 
   Real step_size;
   bool as_published = false;  ///< two gradients a step: the same draws at twice the price

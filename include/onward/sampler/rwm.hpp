@@ -8,7 +8,7 @@ namespace onward {
 
 template <class Real>
 struct BasicRwm {
-  static constexpr DirectionLaw needs = DirectionLaw::any;  ///< it takes none
+  static constexpr DirectionLaw needs = DirectionLaw::none;
 
   Real step_size;
   Vectors vectors = Vectors::held;
