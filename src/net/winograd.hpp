@@ -4,7 +4,7 @@
 // weights; there the convolution is 36 matrix products over the channels; the way back gives the outputs.
 //
 // The points are 0, +-5/8, +-3/2 and infinity. The usual +-1 and +-2 cost more digits; with these the
-// rounding error is once to twice that of the direct sum.
+// rounding error is up to two and a half times that of the direct sum.
 //
 // Parts of a jet share the evaluated inputs, and are added up before the way back.
 
