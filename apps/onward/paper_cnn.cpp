@@ -133,7 +133,7 @@ std::vector<std::string> add_cnn_options(CLI::App& command, CnnRequest& request)
       "--pretrain", request.pretrain,
       "cnn: train the start by SGD (images shifted by up to 4 pixels and mirrored) and keep it in "
       "--out and the cache; goes on with a training that was cut short, and ends there unless "
-      "--part says more");
+      "--part or --quick says more");
   add_count(command, "--epochs", training.sgd.epochs, 1, "cnn: of --pretrain");
   add_count(command, "--train-images", training.images, 0,
             "cnn: of --pretrain, the first so many, 0: all that are not held out");
