@@ -91,8 +91,10 @@ class Rows {
   }
 
   std::optional<CnnStart> start() {
-    const auto row = make("start", shared_settings(), 0,
-                          [&](const Share&) -> ordered_json { return to_json(cnn_start(s_, data_)); });
+    // That of --pretrain, which knows nothing of the chains to come, is made anew: it takes a second.
+    const auto row = make(
+        "start", shared_settings(), 0,
+        [&](const Share&) -> ordered_json { return to_json(cnn_start(s_, data_)); }, true);
     return row ? std::optional(start_from_json(*row)) : std::nullopt;
   }
 
@@ -154,8 +156,8 @@ class Rows {
 
   template <class Work>
   std::optional<ordered_json> make(const std::string& name, const ordered_json& settings, double price,
-                                   const Work& work) {
-    const RowJob job{name, settings, work};
+                                   const Work& work, bool replaces = false) {
+    const RowJob job{name, settings, work, replaces};
     if (has_row(s_.folder, job)) {
       total_ -= price;
       price = 0;
