@@ -260,14 +260,18 @@ std::shared_ptr<ThreadPool> pool_of_a_chain(const Settings& s) {
   return std::make_shared<ThreadPool>(s.run.chains > 1 ? 1 : s.run.threads > 0 ? s.run.threads : cores);
 }
 
+/// Whether the sampler, or one that is yet to be chosen, may take jets on two lines at once.
+bool may_pair(const RunSettings& run) { return run.sampler == "line-fmala" || run.sampler == "auto"; }
+
 /// How many vectors of all parameters a chain on a network has at most.
 double held_vectors(const RunSettings& run) {
+  if (run.vectors == Vectors::regenerated) return 2;
   const double metric = run.metric && *run.metric != MetricKind::none ? 3 : 0;
   if (run.sampler == "mala") return metric + 9;
   if (run.sampler == "fmala" || run.sampler == "pc-fmala") return metric + 8;
   if (run.sampler == "rwm") return metric + 5;
   // A line sampler's own, and the tables of each source of directions.
-  const double own = run.sampler == "line-fmala" || run.sampler == "auto" ? 5 : 4;
+  const double own = may_pair(run) ? 5 : 4;
   const double sources =
       run.directions == "sphere" ? 0 : 1 + static_cast<double>(std::ranges::count(run.directions, '+'));
   return metric + own + 3 * sources;
@@ -275,12 +279,9 @@ double held_vectors(const RunSettings& run) {
 
 void plan_net(Settings& s, Plan& plan) {
   s.net.chains = s.run.chains;
-  if (s.run.vectors == Vectors::regenerated)
-    s.net.vectors = 2;
-  else
-    s.net.vectors = held_vectors(s.run);
+  s.net.vectors = held_vectors(s.run);
   s.net.for_mala = s.run.sampler == "mala";
-  s.net.in_pairs = s.run.sampler == "line-fmala" || s.run.sampler == "auto";
+  s.net.in_pairs = may_pair(s.run);
   for (const char* within_layers : {"blocks", "units"})
     if (s.run.directions.find(within_layers) != std::string::npos) s.net.keep_otherwise = usual_keep;
   plan.net.emplace(make_net(s.net, s.glm, "--init", s.init, pool_of_a_chain(s)));

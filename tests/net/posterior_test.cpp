@@ -119,6 +119,20 @@ PosteriorOptions options_for(const Case& c, std::size_t piece = 0) {
   return options;
 }
 
+struct Posed {
+  Made made;
+  PosteriorOptions options;
+};
+
+/// In pieces of 4 rows: with sigma known and, where there is one, sampled.
+std::vector<Posed> with_and_without_sigma(const Case& c) {
+  std::vector<Posed> posed{{make(c), options_for(c, 4)}};
+  if (c.labels) return posed;
+  posed.push_back({make(c, 1, true), options_for(c, 4)});
+  posed.back().options.known_sigma.reset();
+  return posed;
+}
+
 double norm(std::span<const double> x) {
   double sum = 0;
   for (const double entry : x) sum += entry * entry;
@@ -186,11 +200,7 @@ TEST_P(NetCase, LinesWithinALayerAreLines) {
 
 /// Along all parameters, and along lines that leave some layers alone.
 TEST_P(NetCase, JetsOfVectorsThatAreReadInStretches) {
-  for (const bool with_sigma : {false, true}) {
-    if (with_sigma && GetParam().labels) continue;
-    const Made made = make(GetParam(), 1, with_sigma);
-    PosteriorOptions options = options_for(GetParam(), 4);
-    if (with_sigma) options.known_sigma.reset();
+  for (const auto& [made, options] : with_and_without_sigma(GetParam())) {
     Posterior held(made.network, made.data, options), read(made.network, made.data, options);
     const auto copy = [](const std::vector<double>& values) {
       return ComputedVector([&values](std::size_t first, std::span<double> out) {
@@ -212,11 +222,7 @@ TEST_P(NetCase, JetsOfVectorsThatAreReadInStretches) {
 }
 
 TEST_P(NetCase, TwoSlopesInOnePassAreThoseOfTwoJets) {
-  for (const bool with_sigma : {false, true}) {
-    if (with_sigma && GetParam().labels) continue;
-    const Made made = make(GetParam(), 1, with_sigma);
-    PosteriorOptions options = options_for(GetParam(), 4);
-    if (with_sigma) options.known_sigma.reset();
+  for (const auto& [made, options] : with_and_without_sigma(GetParam())) {
     Posterior one(made.network, made.data, options), two(made.network, made.data, options);
     std::vector<std::vector<double>> directions{made.v, Numbers(9).some<double>(made.v.size(), 0.4)};
     for (const auto& step : made.network->layout.steps()) {
