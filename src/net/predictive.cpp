@@ -152,7 +152,7 @@ std::vector<std::string> PredictionView::names() const {
   for (std::size_t row = 1; row <= inputs_.count(); ++row) {
     if (!classes && width == 1) names.push_back(fmt::format("f.{}", row));
     for (std::size_t j = 0; (classes || width > 1) && j < width; ++j)
-      names.push_back(classes ? fmt::format("p.{}.{}", row, j) : fmt::format("f.{}.{}", row, j + 1));
+      names.push_back(fmt::format("{}.{}.{}", classes ? "p" : "f", row, j + 1));
   }
   if (posterior_.samples_sigma()) names.emplace_back("sigma");
   return names;

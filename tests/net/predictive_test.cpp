@@ -139,7 +139,7 @@ TEST_F(View, NamesTellRowsAndOutputs) {
   EXPECT_THAT(two.names(), ElementsAre("f.1.1", "f.1.2", "f.2.1", "f.2.2"));
   const std::vector<std::uint8_t> labels{0, 2};
   const PredictionView classes(posterior(3, Answers::labels(3, labels), {}), watched.first(1));
-  EXPECT_THAT(classes.names(), ElementsAre("p.1.0", "p.1.1", "p.1.2"));
+  EXPECT_THAT(classes.names(), ElementsAre("p.1.1", "p.1.2", "p.1.3"));
   std::vector<double> p(3);
   classes.constrain(std::vector<double>(classes.dimension(), 0.3), p);
   EXPECT_NEAR(p[0] + p[1] + p[2], 1, 1e-12);
