@@ -67,10 +67,18 @@ Sampled sample_by_axes(Posterior posterior, std::size_t draws, std::size_t threa
   return result;
 }
 
+/// The priors that rstan_glm.R has: at columns of 0, in no units.
+PosteriorOptions plain_priors() {
+  return {.coefficients = Prior::normal(0, 2.5),
+          .intercept = Prior::normal(0, 10),
+          .scale = Prior::student_t(3, 0, 2.5),
+          .centre = false};
+}
+
 Posterior posterior_of(const RegressionData& data) {
   auto x = std::make_shared<Design>(
       Design::dense(std::span<const double>(data.x), data.rows, data.predictors, true));
-  return {std::move(x), std::make_shared<Observations>(data.family, data.y)};
+  return {std::move(x), std::make_shared<Observations>(data.family, data.y), plain_priors()};
 }
 
 void write_doubles(const fs::path& file, const std::vector<double>& values) {
@@ -165,7 +173,7 @@ Million sample_million(std::size_t cores) {
         }
         y[i] = z[columns + 1] < eta ? 1 : 0;  // probit data; the model is logistic
       }));
-  Posterior posterior(std::move(x), std::make_shared<Observations>(Family::bernoulli, y));
+  Posterior posterior(std::move(x), std::make_shared<Observations>(Family::bernoulli, y), plain_priors());
   y = {};
   AxisSampler sampler(std::move(posterior),
                       {.chains = chains, .warmup = 20, .draws = draws, .threads = cores});

@@ -31,6 +31,7 @@ Posterior mnist_posterior(std::size_t threads) {
   const std::vector<double> labels(data.train.labels.begin(), data.train.labels.end());
   PosteriorOptions options;
   options.coefficients = options.intercept = Prior::normal(0, 1);
+  options.centre = false;  // as the paper has it
   return {std::move(x), std::make_shared<Observations>(Family::categorical, labels), options,
           std::make_shared<ThreadPool>(threads)};
 }

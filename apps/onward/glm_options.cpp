@@ -8,7 +8,6 @@
 
 #include "number_options.hpp"
 #include "onward/error.hpp"
-#include "onward/glm/spread.hpp"
 #include "onward/io/npy.hpp"
 #include "onward/util/suggest.hpp"
 
@@ -92,7 +91,7 @@ std::vector<double> read_rows(const std::string& option, const std::string& file
 }
 
 /// X as its file has it: bytes stay bytes, and numbers become floats row by row.
-Design read_design(const GlmWords& words) {
+Design read_design(const GlmWords& words, std::span<const std::string> names) {
   NpyReader reader(words.x);
   const NpyHeader header = reader.header();
   if (header.shape.empty() || header.shape.size() > 2)
@@ -107,18 +106,45 @@ Design read_design(const GlmWords& words) {
     const NpyArray array = std::move(reader).read_all();
     std::optional<Design> design;
     array.visit([&](const auto& values) {
-      design = Design::from_rows(header.rows(), header.columns(), intercept,
-                                 [&](std::size_t i, std::span<double> row) {
-                                   for (std::size_t j = 0; j < row.size(); ++j)
-                                     row[j] = static_cast<double>(values[i + j * header.column_stride()]);
-                                 });
+      design = Design::from_rows(
+          header.rows(), header.columns(), intercept,
+          [&](std::size_t i, std::span<double> row) {
+            for (std::size_t j = 0; j < row.size(); ++j)
+              row[j] = static_cast<double>(values[i + j * header.column_stride()]);
+          },
+          names);
     });
     return std::move(*design);
   }
-  Design design = Design::from_rows(header.rows(), header.columns(), intercept,
-                                    [&](std::size_t, std::span<double> row) { reader.next(row); });
+  Design design = Design::from_rows(
+      header.rows(), header.columns(), intercept,
+      [&](std::size_t, std::span<double> row) { reader.next(row); }, names);
   reader.finish();
   return design;
+}
+
+/// True if the bytes are UTF-8: no stray or missing continuation, no form longer than it need be, no
+/// surrogate and nothing beyond the last code point.
+bool is_utf8(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned first = byte(i);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xc2 ? 0
+                               : first < 0xe0 ? 2
+                               : first < 0xf0 ? 3
+                               : first < 0xf5 ? 4
+                                              : 0;
+    if (length == 0 || i + length > text.size()) return false;
+    for (std::size_t k = 1; k < length; ++k)
+      if ((byte(i + k) & 0xc0) != 0x80) return false;
+    const unsigned second = length > 1 ? byte(i + 1) : 0;
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
+      return false;
+    i += length;
+  }
+  return true;
 }
 
 std::vector<std::string> read_names(const std::string& file) {
@@ -127,24 +153,25 @@ std::vector<std::string> read_names(const std::string& file) {
   std::vector<std::string> names;
   for (std::string line; std::getline(in, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
+    const std::size_t number = names.size() + 1;
+    if (!is_utf8(line))
+      throw Error(
+          fmt::format("--names {}: line {} is not UTF-8: save the file in that encoding", file, number));
+    const bool control =
+        std::ranges::any_of(line, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+    if (control)
+      throw Error(fmt::format("--names {}: line {} has a control character, such as a tab: take it out", file,
+                              number));
     if (line.empty() || line.find_first_of(",\"") != std::string::npos)
       throw Error(
           fmt::format("--names {}: line {} is '{}': a name must not be empty nor have commas or quotes", file,
-                      names.size() + 1, line));
+                      number, line));
     names.push_back(line);
   }
+  if (names.empty())
+    throw Error(
+        fmt::format("--names {} is empty: it must have a name for each column of X, a line each", file));
   return names;
-}
-
-/// Default priors of a gaussian regression are in units of y: 2.5 of its sds for coefficients and sigma, 10
-/// about its mean for the intercept.
-void use_units_of(const std::vector<double>& y, const std::vector<double>& offset, const GlmWords& words,
-                  glm::PosteriorOptions& options) {
-  const auto [mean, sd] = glm::spread_of(y, offset);
-  if (!(sd > 0) || !std::isfinite(sd)) return;  // what is wrong with such a y is said elsewhere
-  if (words.prior.empty()) options.coefficients.scale *= sd;
-  if (words.prior_intercept.empty()) options.intercept.scale *= sd, options.intercept.location = mean;
-  if (words.prior_scale.empty()) options.scale.scale *= sd;
 }
 
 void require(const std::string& option, const std::string& value, const std::string& what) {
@@ -171,9 +198,11 @@ std::vector<const CLI::Option*> add_glm_options(CLI::App& command, GlmWords& wor
   add("--offset", words.offset, "FILE.npy with what is added to the predictor");
   add("--weights", words.weights, "FILE.npy: how many times a row counts");
   add("--prior", words.prior,
-      "of the coefficients: normal:SCALE, student-t:DF:SCALE or flat [normal:2.5; gaussian: 2.5 sds of y]");
+      "of the coefficients: normal:SCALE, student-t:DF:SCALE or flat [normal, 2.5 divided by the column's "
+      "sd; "
+      "gaussian: times the sd of y]");
   add("--prior-intercept", words.prior_intercept,
-      "of the intercept [normal:10; gaussian: 10 sds of y about its mean]");
+      "of the intercept at the means of the columns [normal:10; gaussian: 10 sds of y about its mean]");
   add("--prior-scale", words.prior_scale,
       "of sigma or phi, cut at 0 [student-t:3:2.5; gaussian: 2.5 sds of y]");
   with_heading(command.add_flag("--no-intercept", words.no_intercept, "no column of ones before those of X"));
@@ -225,10 +254,44 @@ glm::Posterior make_regression(const GlmWords& words, std::shared_ptr<ThreadPool
   if (!words.trials.empty()) rows.trials = read_rows("--trials", words.trials);
   if (!words.offset.empty()) rows.offset = read_rows("--offset", words.offset);
   if (!words.weights.empty()) rows.weights = read_rows("--weights", words.weights);
-  if (family == Family::gaussian) use_units_of(y, rows.offset, words, options);
   auto observations = std::make_shared<glm::Observations>(family, y, rows);
-  return glm::Posterior(std::make_shared<Design>(read_design(words)), std::move(observations),
-                        std::move(options), std::move(pool));
+  auto design = std::make_shared<Design>(read_design(words, options.column_names));
+  return glm::Posterior(std::move(design), std::move(observations), std::move(options), std::move(pool));
+}
+
+nlohmann::ordered_json priors_json(const glm::Posterior& posterior) {
+  const auto one = [](const Prior& prior) -> nlohmann::ordered_json {
+    switch (prior.kind) {
+      case Prior::Kind::flat:
+        return {{"distribution", "flat"}};
+      case Prior::Kind::normal:
+        return {{"distribution", "normal"}, {"location", prior.location}, {"scale", prior.scale}};
+      case Prior::Kind::student_t:
+        return {{"distribution", "student-t"},
+                {"degrees", prior.degrees},
+                {"location", prior.location},
+                {"scale", prior.scale}};
+    }
+    return {};
+  };
+  const bool intercept = posterior.design().has_intercept();
+  nlohmann::ordered_json json, coefficients = nlohmann::ordered_json::array();
+  if (intercept) {
+    json["intercept"] = one(posterior.priors()[0]);
+    json["intercept"]["at"] = posterior.means().empty() ? "0" : "the means of the predictors";
+  }
+  const auto& names = posterior.options().column_names;
+  for (std::size_t j = intercept ? 1 : 0; j < posterior.priors().size(); ++j) {
+    const std::size_t column = j - (intercept ? 1 : 0);
+    nlohmann::ordered_json entry{
+        {"name", names.empty() ? fmt::format("beta.{}", column + 1) : names[column]}};
+    entry.update(one(posterior.priors()[j]));
+    if (!posterior.means().empty()) entry["mean_of_predictor"] = posterior.means()[j];
+    coefficients.push_back(std::move(entry));
+  }
+  json["coefficients"] = std::move(coefficients);
+  if (posterior.samples_scale()) json[posterior.names().back()] = one(posterior.scale_prior());
+  return json;
 }
 
 nlohmann::ordered_json glm_json(const GlmWords& words) {

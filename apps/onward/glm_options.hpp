@@ -29,6 +29,9 @@ void refuse_glm_options(const std::vector<const CLI::Option*>& options, const st
 /// Reads the files and checks everything. `pool` is what products are shared by; null: one thread.
 glm::Posterior make_regression(const GlmWords& words, std::shared_ptr<ThreadPool> pool = nullptr);
 
+/// For run.json: the priors as numbers, and where the intercept's stands.
+nlohmann::ordered_json priors_json(const glm::Posterior& posterior);
+
 /// For run.json: files and choices, as they were given.
 nlohmann::ordered_json glm_json(const GlmWords& words);
 

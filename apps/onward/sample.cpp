@@ -252,6 +252,8 @@ struct Plan {
   std::optional<NetModel> net;
   std::size_t dimension = 0;
   std::vector<std::string> names;
+  std::string priors;                     ///< of a regression, in words
+  nlohmann::ordered_json priors_as_json;
 };
 
 /// Chains share the threads; a lone chain has them for its rows.
@@ -300,17 +302,24 @@ void plan_net(Settings& s, Plan& plan) {
   if (s.run.sampler == "mala") check_gradient_memory(s.net, *plan.net);
 }
 
+void describe_regression(const glm::Posterior& posterior, Plan& plan) {
+  plan.priors = glm::describe_priors(posterior);
+  plan.priors_as_json = priors_json(posterior);
+}
+
 Plan make_plan(Settings& s) {
   Plan plan;
   s.check_model();
   if (is_glm(s) && s.run.sampler == "auto") {
     plan.by_axes = make_regression(s.glm);
+    describe_regression(*plan.by_axes, plan);
     plan.dimension = plan.by_axes->dimension();
     plan.names = plan.by_axes->names();
     return plan;
   }
   if (is_glm(s)) {
     auto posterior = make_regression(s.glm, pool_of_a_chain(s));
+    describe_regression(posterior, plan);
     const auto warnings = glm::data_warnings(posterior, posterior.pool());
     if (!s.quiet)
       for (const auto& warning : warnings) say("note: {}\n", warning);
@@ -385,6 +394,7 @@ int sample_model(Settings& s) {
   const auto write_status = [&, settings = settings_json(resolved)](const char* status) {
     if (!folder) return;
     auto json = run_json(s, plan.net, settings, dimension, status);
+    if (!plan.priors_as_json.is_null()) json["model"]["priors"] = plan.priors_as_json;
     if (choice) json["choice"] = choice_json(*choice);
     if (tuning) json["tuning"] = tuning_json(*tuning);
     write_file_atomically(folder->run_json(), json.dump(1) + "\n");
@@ -450,6 +460,7 @@ int sample_model(Settings& s) {
     fmt::print("{}\n", result.dump());
   else if (sampled.chains > 0)
     print_result(s, run, sampled);
+  if (!plan.priors.empty() && !s.json && sampled.chains > 0) fmt::print("priors: {}\n", plan.priors);
   if (predictive && !s.json) fmt::print("{}\n", describe_predictions(*plan.net, *predictive));
   std::fflush(stdout);  // before what goes to stderr, should both go to one place
   if (!s.quiet) {

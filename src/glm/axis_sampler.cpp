@@ -343,7 +343,7 @@ void AxisChain::update_scale() {
   const auto jet = [&](double log_scale) {
     const Jet rows = y.family() == Family::gaussian ? y.sigma_jet(squares, log_scale)
                                                     : y.dispersion_jet(eta_.data(), log_scale, pool_);
-    const Jet prior = s_.posterior.options().scale.at_log(log_scale);
+    const Jet prior = s_.posterior.scale_prior().at_log(log_scale);
     return Jet{rows.value + prior.value, rows.slope + prior.slope, rows.curvature + prior.curvature};
   };
   Jet here = jet(log_scale_);
@@ -378,7 +378,7 @@ void AxisChain::move_scale_and_coefficients() {
   const auto log_density_at = [&](const Vector& place, const Floats& eta, double log_scale) {
     const double sigma = std::exp(log_scale);
     double sum = y.constant(sigma) + y.sums({.eta = eta.data(), .scale = sigma}, pool_).value +
-                 s_.posterior.options().scale.at_log(log_scale).value;
+                 s_.posterior.scale_prior().at_log(log_scale).value;
     for (std::size_t j = 0; j < width; ++j) sum += s_.posterior.priors()[j].at(place[index(j)]).value;
     return sum;
   };
@@ -435,7 +435,7 @@ double AxisChain::log_density() {
     sum += y.sums({.eta = eta_.data(), .scale = scale()}, pool_).value;
   for (const Vector& beta : beta_)
     for (std::size_t j = 0; j < s_.width(); ++j) sum += s_.posterior.priors()[j].at(beta[index(j)]).value;
-  if (s_.posterior.samples_scale()) sum += s_.posterior.options().scale.at_log(log_scale_).value;
+  if (s_.posterior.samples_scale()) sum += s_.posterior.scale_prior().at_log(log_scale_).value;
   return sum;
 }
 
@@ -443,7 +443,8 @@ std::span<const double> AxisChain::parameters() {
   const std::size_t width = s_.width();
   for (std::size_t k = 0; k < beta_.size(); ++k)
     std::copy(beta_[k].begin(), beta_[k].end(), out_.begin() + static_cast<std::ptrdiff_t>(k * width));
-  if (s_.posterior.samples_scale()) out_.back() = scale();
+  if (s_.posterior.samples_scale()) out_.back() = log_scale_;
+  s_.posterior.constrain(out_, out_);
   return out_;
 }
 

@@ -156,19 +156,25 @@ void check_shape(std::size_t rows, std::size_t columns, bool intercept, std::siz
     throw Error(fmt::format("the design has {} {} for {} rows and {} columns", values, what, rows, columns));
 }
 
-void check_entry(std::size_t row, std::size_t column, double value) {
+/// What to call a column, by its number from 0.
+std::string called(std::size_t column, std::span<const std::string> names) {
+  return column < names.size() ? fmt::format("column '{}'", names[column])
+                               : fmt::format("column {}", column + 1);
+}
+
+void check_entry(std::size_t row, std::size_t column, double value, std::span<const std::string> names) {
   if (!std::isfinite(value))
-    throw Error(fmt::format("X in row {}, column {} is {}: predictors must be finite numbers", row + 1,
-                            column + 1, value));
+    throw Error(fmt::format("X in row {}, {} is {}: predictors must be finite numbers", row + 1,
+                            called(column, names), value));
   constexpr double most = std::numeric_limits<float>::max();
   if (std::abs(value) > most)
     throw Error(fmt::format(
-        "X in row {}, column {} is {:.6g}: X is kept as floats, which go up to {:.2g}; divide the column",
-        row + 1, column + 1, value, most));
+        "X in row {}, {} is {:.6g}: X is kept as floats, which go up to {:.2g}; divide the column", row + 1,
+        called(column, names), value, most));
 }
 
 /// Sums over a column, relative to its first entry.
-struct Spread {
+struct ColumnSums {
   double sum = 0, squares = 0;
   void add(double x) {
     sum += x;
@@ -177,21 +183,23 @@ struct Spread {
 };
 
 /// A float has 24 bits; what of them a large mean takes up is lost to the spread.
-void check_spread(std::size_t column, double origin, const Spread& spread, std::size_t rows) {
+void check_spread(std::size_t column, double origin, const ColumnSums& sums, std::size_t rows,
+                  std::span<const std::string> names) {
   constexpr double least = 2e-5;       // the spread keeps two and a half digits
   constexpr double no_spread = 1e-13;  // constant, but for the rounding of doubles
-  const double n = static_cast<double>(rows), mean = origin + spread.sum / n;
-  const double sd = std::sqrt(std::max(0.0, spread.squares / n - spread.sum / n * (spread.sum / n)));
+  const double n = static_cast<double>(rows), mean = origin + sums.sum / n;
+  const double sd = std::sqrt(std::max(0.0, sums.squares / n - sums.sum / n * (sums.sum / n)));
   if (sd < least * std::abs(mean) && sd > no_spread * std::abs(mean))
-    throw Error(fmt::format(
-        "column {} of X has mean {:.6g} and standard deviation {:.3g}: X is kept as floats, which "
-        "would leave little of that. Subtract the mean from the column",
-        column + 1, mean, sd));
+    throw Error(
+        fmt::format("{} of X has mean {:.6g} and standard deviation {:.3g}: X is kept as floats, which "
+                    "would leave little of that. Subtract the mean from the column",
+                    called(column, names), mean, sd));
 }
 
 }  // namespace
 
-Design Design::from_rows(std::size_t rows, std::size_t columns, bool intercept, const RowSource& source) {
+Design Design::from_rows(std::size_t rows, std::size_t columns, bool intercept, const RowSource& source,
+                         std::span<const std::string> names) {
   if (rows == 0) throw Error("the design has no rows");
   if (columns == 0 && !intercept) throw Error("the design has no columns");
   const std::size_t first = intercept ? 1 : 0, width = columns + first;
@@ -200,19 +208,19 @@ Design Design::from_rows(std::size_t rows, std::size_t columns, bool intercept, 
   x.floats_.reserve(pieces_of(rows) * piece_rows * width);  // which come in whole pieces
   x.floats_.resize(padded_rows(rows) * width, 0.0f);
   std::vector<double> row(columns), origin(columns);
-  std::vector<Spread> spreads(columns);
+  std::vector<ColumnSums> sums(columns);
   for (std::size_t i = 0; i < rows; ++i) {
     source(i, row);
     if (i == 0) origin = row;
     float* block = x.floats_.data() + i / block_rows * width * block_rows + i % block_rows;
     if (intercept) block[0] = 1;
     for (std::size_t j = 0; j < columns; ++j) {
-      check_entry(i, j, row[j]);
-      spreads[j].add(row[j] - origin[j]);
+      check_entry(i, j, row[j], names);
+      sums[j].add(row[j] - origin[j]);
       block[(first + j) * block_rows] = static_cast<float>(row[j]);
     }
   }
-  for (std::size_t j = 0; j < columns; ++j) check_spread(j, origin[j], spreads[j], rows);
+  for (std::size_t j = 0; j < columns; ++j) check_spread(j, origin[j], sums[j], rows, names);
   return x;
 }
 
@@ -305,6 +313,41 @@ Design Design::sparse(const SparseColumns& columns, std::size_t rows, bool inter
   return x;
 }
 
+std::vector<Spread> Design::spreads(std::span<const float> weights, ThreadPool& pool) const {
+  std::vector<Spread> result(columns());
+  pool.for_each(columns(), [&](std::size_t j) {
+    Floats values(padded_rows(rows_));
+    column(j, values.data());
+    result[j] = spread_of(
+        rows_, [&](std::size_t i) { return static_cast<double>(values[i]); },
+        [&](std::size_t i) { return weights.empty() ? 1.0 : static_cast<double>(weights[i]); });
+  });
+  return result;
+}
+
+void Design::subtract(const std::vector<double>& from_columns, ThreadPool& pool) {
+  const std::size_t first = ones_ ? 1 : 0;  // of the columns that are not ones
+  if (storage_ != Storage::floats) {
+    if (subtracted_.empty()) subtracted_.assign(columns_, 0.0);
+    for (std::size_t j = 0; j < columns_; ++j) subtracted_[j] += from_columns[first + j];
+    return;
+  }
+  pool.for_each(blocks(), [&](std::size_t b) {
+    const std::size_t count = std::min(block_rows, rows_ - b * block_rows);
+    for (std::size_t j = first; j < columns_; ++j) {
+      float* values = floats_.data() + (b * columns_ + j) * block_rows;
+      for (std::size_t i = 0; i < count; ++i)
+        values[i] = static_cast<float>(static_cast<double>(values[i]) - from_columns[j]);
+    }
+  });
+}
+
+/// What products with a stored column make up for, where its values are laid out.
+void Design::subtract_from(std::size_t stored, std::span<float> values) const {
+  if (subtracted_.empty()) return;
+  for (float& value : values) value = static_cast<float>(static_cast<double>(value) - subtracted_[stored]);
+}
+
 std::size_t Design::memory() const {
   return floats_.size() * sizeof(float) + bytes_.size() + nonzero_.size() * sizeof(std::uint32_t) +
          starts_.size() * sizeof(std::size_t) + sparse_rows_.size() * (sizeof(std::uint16_t) + sizeof(float));
@@ -354,7 +397,9 @@ void Design::multiply(std::span<const double> v, std::size_t classes, float* out
       factors[j * classes + k] = static_cast<float>(w[first + j] * static_cast<double>(scale_));
       shift += w[first + j];
     }
-    constants[k] = static_cast<float>((intercept_ ? w[0] : 0.0) + static_cast<double>(shift_) * shift);
+    double constant = (intercept_ ? w[0] : 0.0) + static_cast<double>(shift_) * shift;
+    for (std::size_t j = 0; j < subtracted_.size(); ++j) constant -= subtracted_[j] * w[first + j];
+    constants[k] = static_cast<float>(constant);
   }
   pool.for_each(pieces_of(rows_), [&](std::size_t p) { add_products(p, factors, constants, classes, out); });
 }
@@ -416,10 +461,12 @@ void Design::multiply_transposed(const float* r, std::size_t classes, std::span<
                              stride, classes, factor, sums.data() + first, width);
       }
     }
-    if (intercept_ || shift_ != 0)
+    if (intercept_ || shift_ != 0 || !subtracted_.empty())
       for (std::size_t k = 0; k < classes; ++k) {
         const double total = row_sum(r + k * stride, begin, last_row);
         if (intercept_) sums[k * width] = total;
+        for (std::size_t j = 0; j < subtracted_.size(); ++j)
+          sums[k * width + first + j] -= subtracted_[j] * total;
         for (std::size_t j = 0; shift_ != 0 && j < columns_; ++j)
           sums[k * width + first + j] += static_cast<double>(shift_) * total;
       }
@@ -448,6 +495,7 @@ void Design::column(std::size_t j, float* out) const {
                              : simd::mul_add(scale_, static_cast<float>(bytes_[at + row]), shift_);
       }
     }
+    subtract_from(j, {out, rows_});
   }
   std::fill(out + rows_, out + stride, 0.0f);
 }
@@ -462,6 +510,7 @@ void Design::panel(std::size_t piece, float* out) const {
     if (storage_ == Storage::sparse) {
       for (std::size_t e = starts_[piece * columns_ + j]; e < starts_[piece * columns_ + j + 1]; ++e)
         column[sparse_rows_[e]] += sparse_values_[e];
+      subtract_from(j, {column, count});
       continue;
     }
     for (std::size_t row = 0; row < count; row += block_rows) {
@@ -473,6 +522,7 @@ void Design::panel(std::size_t piece, float* out) const {
         for (std::size_t i = 0; i < many; ++i)
           column[row + i] = simd::mul_add(scale_, static_cast<float>(bytes_[at + i]), shift_);
     }
+    subtract_from(j, {column, count});
   }
 }
 

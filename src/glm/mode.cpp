@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::size_t most_iterations = 200;
 
-std::string column_name(const Design& x, std::size_t j) {
-  if (x.has_intercept()) return j == 0 ? "the intercept" : fmt::format("column {}", j);
-  return fmt::format("column {}", j + 1);
-}
-
 /// A start for the intercept: the predictor that gives the mean of y.
 double start_of_intercept(const Observations& y) {
   double sum = 0, trials = 0;
@@ -100,7 +95,7 @@ struct Dependent {
   std::vector<std::size_t> columns;
   std::vector<std::string> sentences;
 };
-Dependent find_dependent(const Design& x, const Eigen::MatrixXd& gram);
+Dependent find_dependent(const Posterior& posterior, const Eigen::MatrixXd& gram);
 
 class Newton {
  public:
@@ -122,7 +117,7 @@ class Newton {
   Mode run() {
     Mode mode;
     const Eigen::MatrixXd gram = x_.gram(nullptr, pool_);
-    const Dependent dependent = find_dependent(x_, gram);
+    const Dependent dependent = find_dependent(posterior_, gram);
     mode.warnings = dependent.sentences;
     const bool any_flat = std::any_of(posterior_.priors().begin(), posterior_.priors().end(),
                                       [](const Prior& p) { return p.kind == Prior::Kind::flat; });
@@ -194,7 +189,7 @@ class Newton {
     const std::string found = only_outcome(y_)
                                   ? fmt::format("every y is {}", y_.y(0))
                                   : std::string("y is fitted exactly, as far as floats can tell");
-    bool flat = posterior_.options().scale.kind == Prior::Kind::flat;
+    bool flat = posterior_.scale_prior().kind == Prior::Kind::flat;
     for (std::size_t j = 0; j < x_.columns(); ++j) flat = flat || is_flat(j);
     if (flat)
       throw Error(
@@ -215,7 +210,7 @@ class Newton {
     const bool all = all_at_mode || found->tells_all;
     // How much each column has to do with it.
     Eigen::VectorXd shares = Eigen::VectorXd::Ones(beta_.size());
-    if (!all) shares = found->direction.cwiseAbs().cwiseProduct(gram.diagonal().cwiseSqrt());
+    if (!all) shares = as_given(found->direction, gram);
     shares /= shares.sum();
     double flat = 0;
     for (std::size_t j = 0; j < x_.columns(); ++j)
@@ -234,8 +229,19 @@ class Newton {
     return fmt::format(
         "{} tells some of the outcomes without error (quasi-separable data): the likelihood has no maximum, "
         "and how large {} is decided by the prior.",
-        one ? column_name(x_, static_cast<std::size_t>(most)) : "A linear combination of the columns",
+        one ? posterior_.column_name(static_cast<std::size_t>(most)) : "A linear combination of the columns",
         one ? "its coefficient is" : "its coefficients are");
+  }
+
+  /// How far each column, as it was given, moves predictors when the coefficients move along a direction.
+  Eigen::VectorXd as_given(Eigen::VectorXd direction, const Eigen::MatrixXd& gram) const {
+    Eigen::VectorXd squares = gram.diagonal();
+    for (std::size_t j = 1; j < posterior_.means().size(); ++j) {
+      const double mean = posterior_.means()[j];
+      direction[0] -= mean * direction[index(j)];
+      squares[index(j)] += mean * (2 * gram(0, index(j)) + mean * gram(0, 0));
+    }
+    return direction.cwiseAbs().cwiseProduct(squares.cwiseMax(0).cwiseSqrt());
   }
 
   struct EndlessDirection {
@@ -365,7 +371,7 @@ class Newton {
     for (int iteration = 0; iteration < 50; ++iteration) {
       Jet jet = y_.family() == Family::gaussian ? y_.sigma_jet(squares, log_scale)
                                                 : y_.dispersion_jet(eta_.data(), log_scale, pool_);
-      const Jet prior = posterior_.options().scale.at_log(log_scale);
+      const Jet prior = posterior_.scale_prior().at_log(log_scale);
       const double slope = jet.slope + prior.slope,
                    h = std::max(-(jet.curvature + prior.curvature), 0.1 * std::abs(slope));
       const double step = h > 0 ? std::clamp(slope / h, -1.0, 1.0) : 0.0;
@@ -392,7 +398,8 @@ bool is_constant(const Design& x, std::size_t j) {
                      [&](float v) { return v == values[0]; });
 }
 
-Dependent find_dependent(const Design& x, const Eigen::MatrixXd& gram) {
+Dependent find_dependent(const Posterior& posterior, const Eigen::MatrixXd& gram) {
+  const Design& x = posterior.design();
   // What is left of each column after those before it, as a share of its own length.
   // Products of many columns are in float, and what they leave of a dependent column is rounding.
   const double least_share = gram.rows() > 256 ? 1e-5 : 1e-10;
@@ -402,9 +409,15 @@ Dependent find_dependent(const Design& x, const Eigen::MatrixXd& gram) {
   const Eigen::Index n = gram.rows();
   for (Eigen::Index j = 0; j < n; ++j) {
     const auto column = static_cast<std::size_t>(j);
+    const std::string name = posterior.column_name(column);
+    const auto is_constant_too = [&] {
+      return fmt::format("{} is constant, as the intercept is: their sum alone is determined.", name);
+    };
     if (gram(j, j) == 0) {
-      found.push_back(fmt::format("{} is 0 in every row: the data say nothing of its coefficient.",
-                                  column_name(x, column)));
+      const bool centred = !posterior.means().empty() && posterior.means()[column] != 0;
+      found.push_back(
+          centred ? is_constant_too()
+                  : fmt::format("{} is 0 in every row: the data say nothing of its coefficient.", name));
       dependent.columns.push_back(column);
       rest(j, j) = 0;
       continue;
@@ -416,11 +429,10 @@ Dependent find_dependent(const Design& x, const Eigen::MatrixXd& gram) {
       // Far from 0 beside its spread, but no constant: of that nothing can be said from these sums.
       if (constant && !is_constant(x, column)) continue;
       found.push_back(constant
-                          ? fmt::format("{} is constant, as the intercept is: their sum alone is determined.",
-                                        column_name(x, column))
+                          ? is_constant_too()
                           : fmt::format("{} is a linear combination of columns before it (collinear): their "
                                         "coefficients are not determined one by one.",
-                                        column_name(x, column)));
+                                        name));
       continue;
     }
     for (Eigen::Index k = j + 1; k < n; ++k) {
@@ -440,8 +452,8 @@ Dependent find_dependent(const Design& x, const Eigen::MatrixXd& gram) {
 
 }  // namespace
 
-std::vector<std::string> dependent_columns(const Design& x, const Eigen::MatrixXd& gram) {
-  return find_dependent(x, gram).sentences;
+std::vector<std::string> dependent_columns(const Posterior& posterior, const Eigen::MatrixXd& gram) {
+  return find_dependent(posterior, gram).sentences;
 }
 
 std::vector<std::string> data_warnings(const Posterior& posterior, ThreadPool& pool) {
@@ -453,8 +465,7 @@ std::vector<std::string> data_warnings(const Posterior& posterior, ThreadPool& p
           "under a flat prior the posterior of the categorical family cannot be normalised: adding the same "
           "to the coefficients of every class changes no probability. Give the coefficients and the "
           "intercept a normal prior");
-  std::vector<std::string> found =
-      dependent_columns(posterior.design(), posterior.design().gram(nullptr, pool));
+  std::vector<std::string> found = dependent_columns(posterior, posterior.design().gram(nullptr, pool));
   std::vector<char> seen(y.classes(), 0);
   for (std::size_t i = 0; i < y.rows(); ++i)
     if (y.weight(i) > 0) seen[static_cast<std::size_t>(y.y(i))] = 1;

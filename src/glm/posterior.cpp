@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "onward/error.hpp"
+#include "onward/glm/default_priors.hpp"
 #include "onward/glm/softmax.hpp"
 
 namespace onward::glm {
@@ -52,29 +54,60 @@ Posterior::Posterior(std::shared_ptr<const Design> x, std::shared_ptr<const Obse
   if (!pool_) pool_ = std::make_shared<ThreadPool>(1);
   if (x_->rows() != y_->rows())
     throw Error(fmt::format("X has {} rows and y has {}: they must have as many", x_->rows(), y_->rows()));
-  if (y_->family() == Family::negative_binomial && samples_scale() &&
-      options_.scale.kind == Prior::Kind::flat)
-    throw UsageError(
-        "under a flat prior of phi the posterior of a negative binomial regression cannot be normalised, "
-        "since any large phi fits as a Poisson regression does: give it a normal or student-t prior");
-  if (options_.each.empty()) {
-    priors_.assign(x_->columns(), options_.coefficients);
-    if (x_->has_intercept()) priors_[0] = options_.intercept;
-  } else {
-    if (options_.each.size() != x_->columns())
-      throw UsageError(fmt::format("there are {} priors for {} columns (the intercept counts as one)",
-                                   options_.each.size(), x_->columns()));
-    priors_ = options_.each;
-  }
   const std::size_t named = x_->columns() - (x_->has_intercept() ? 1 : 0);
   if (!options_.column_names.empty() && options_.column_names.size() != named)
     throw UsageError(
         fmt::format("there are {} names for the {} columns of X", options_.column_names.size(), named));
   if (!options_.column_names.empty()) check_names();
-  for (std::size_t j = 0; j < priors_.size(); ++j) check(priors_[j], fmt::format("column {}", j + 1));
-  check(options_.scale, "the scale parameter");
+  centre();
+  for (std::size_t j = 0; j < priors_.size(); ++j) check(priors_[j], column_name(j));
+  check(scale_prior_, "the scale parameter");
   if (options_.known_scale && !(*options_.known_scale > 0))
     throw UsageError(fmt::format("the known scale is {}: it must be above 0", *options_.known_scale));
+}
+
+/// Priors and centring: both want to know where the columns lie and how far they spread.
+void Posterior::centre() {
+  const bool centres = options_.centre && x_->has_intercept();
+  const bool scaled = options_.each.empty() && !options_.coefficients;
+  std::vector<Spread> spreads;
+  if (centres || scaled) spreads = x_->spreads(y_->weights(), *pool_);
+  if (centres) {
+    for (const Spread& spread : spreads) means_.push_back(spread.mean);
+    means_[0] = 0;
+    // A design that nobody else can see may be changed.
+    const auto own =
+        x_.use_count() == 1 ? std::const_pointer_cast<Design>(x_) : std::make_shared<Design>(*x_);
+    own->subtract(means_, *pool_);
+    x_ = own;
+  }
+  set_priors(DefaultPriors(*y_, std::move(spreads)));
+}
+
+void Posterior::set_priors(const DefaultPriors& defaults) {
+  scale_prior_ = options_.scale.value_or(defaults.scale());
+  if (y_->family() == Family::negative_binomial && samples_scale() && scale_prior_.kind == Prior::Kind::flat)
+    throw UsageError(
+        "under a flat prior of phi the posterior of a negative binomial regression cannot be normalised, "
+        "since any large phi fits as a Poisson regression does: give it a normal or student-t prior");
+  if (!options_.each.empty()) {
+    if (options_.each.size() != x_->columns())
+      throw UsageError(fmt::format("there are {} priors for {} columns (the intercept counts as one)",
+                                   options_.each.size(), x_->columns()));
+    priors_ = options_.each;
+    return;
+  }
+  for (std::size_t j = 0; j < x_->columns(); ++j)
+    priors_.push_back(x_->has_intercept() && j == 0
+                          ? options_.intercept.value_or(defaults.intercept())
+                          : options_.coefficients.value_or(defaults.coefficient(j)));
+}
+
+std::string Posterior::column_name(std::size_t j) const {
+  const std::size_t first = x_->has_intercept() ? 1 : 0;
+  if (j < first) return "the intercept";
+  return options_.column_names.empty() ? fmt::format("column {}", j - first + 1)
+                                       : fmt::format("column '{}'", options_.column_names[j - first]);
 }
 
 void Posterior::check_names() const {
@@ -104,8 +137,21 @@ std::vector<std::string> Posterior::names() const {
   return names;
 }
 
+std::vector<std::size_t> Posterior::name_indices() const {
+  const std::size_t of_class = y_->classes() > 1 ? 1 : 0, of_column = options_.column_names.empty() ? 1 : 0;
+  std::vector<std::size_t> indices;
+  for (std::size_t k = 0; k < y_->classes(); ++k)
+    for (std::size_t j = 0; j < x_->columns(); ++j)
+      indices.push_back(of_class + (x_->has_intercept() && j == 0 ? 0 : of_column));
+  if (samples_scale()) indices.push_back(0);
+  return indices;
+}
+
 void Posterior::constrain(VectorView theta, std::span<double> out) const {
-  std::copy(theta.begin(), theta.end(), out.begin());
+  if (out.data() != theta.data()) std::copy(theta.begin(), theta.end(), out.begin());
+  const std::size_t width = x_->columns();
+  for (std::size_t k = 0; k < y_->classes(); ++k)
+    for (std::size_t j = 1; j < means_.size(); ++j) out[k * width] -= means_[j] * theta[k * width + j];
   if (samples_scale()) out.back() = std::exp(theta.back());
 }
 
@@ -206,7 +252,7 @@ Jet Posterior::prior_jet(VectorView theta, VectorView v, double alpha) const {
     }
   if (samples_scale()) {
     const double d = v.empty() ? 0.0 : v.back();
-    const Jet jet = options_.scale.at_log(theta.back() + alpha * d);
+    const Jet jet = scale_prior_.at_log(theta.back() + alpha * d);
     sum.value += jet.value;
     sum.slope += jet.slope * d;
     sum.curvature += jet.curvature * d * d;
@@ -298,7 +344,7 @@ double Posterior::gradient(VectorView theta, std::span<double> out) {
     const Jet by_scale = y_->family() == Family::gaussian
                              ? y_->sigma_jet(-2 * rows * scale * scale, theta.back())
                              : y_->dispersion_jet(here_.values.data(), theta.back(), *pool_);
-    const Jet prior = options_.scale.at_log(theta.back());
+    const Jet prior = scale_prior_.at_log(theta.back());
     value += prior.value;
     out.back() = by_scale.slope + prior.slope;
   }
@@ -328,6 +374,32 @@ PanelColumns Posterior::give_design(const Eigen::MatrixXd& matrix, ThreadPool& p
   if (x_.use_count() > 1) return PanelColumns(*x_, matrix, pool);
   // Nobody else can see the design, so its memory may be used.
   return PanelColumns(std::move(const_cast<Design&>(*x_)), matrix, pool);
+}
+
+std::string describe_priors(const Posterior& posterior) {
+  const std::size_t width = posterior.design().columns(), first = posterior.design().has_intercept() ? 1 : 0;
+  const auto& names = posterior.options().column_names;
+  std::vector<std::string> parts;
+  if (first > 0)
+    parts.push_back(fmt::format("intercept{} ~ {}",
+                                posterior.means().empty() ? "" : " (at the means of the predictors)",
+                                to_string(posterior.priors()[0])));
+  // Neighbours with one prior share an entry, and of many only the first are shown.
+  constexpr std::size_t most = 6;
+  const auto name = [&](std::size_t j) {
+    return names.empty() ? fmt::format("beta.{}", j - first + 1) : names[j - first];
+  };
+  std::size_t shown = 0, j = first;
+  for (std::size_t end = j; j < width && shown < most; j = end, ++shown) {
+    const std::string prior = to_string(posterior.priors()[j]);
+    for (end = j + 1; end < width && to_string(posterior.priors()[end]) == prior;) ++end;
+    parts.push_back(fmt::format("{}{} ~ {}", name(j), end - j > 1 ? " to " + name(end - 1) : "", prior));
+  }
+  if (j < width) parts.push_back(fmt::format("{} more alike", width - j));
+  if (posterior.samples_scale())
+    parts.push_back(
+        fmt::format("{} ~ {}, above 0", posterior.names().back(), to_string(posterior.scale_prior())));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 }  // namespace onward::glm

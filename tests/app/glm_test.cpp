@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
+
+#include <fmt/format.h>
 
 #include "onward/io/npy.hpp"
 #include "onward/random/stream.hpp"
@@ -106,6 +109,103 @@ TEST_F(Glm, DefaultPriorsOfGaussianAreInUnitsOfY) {
     EXPECT_NEAR(q["mean"].get<double>(), shift + 50'000 * p["mean"].get<double>(), 5.5 * error) << p["name"];
     EXPECT_NEAR(q["sd"].get<double>() / p["sd"].get<double>(), 50'000, 5'000) << p["name"];
   }
+}
+
+/// The mean of the slope under the default priors, by the midpoint rule over slope and intercept at the mean.
+double slope_by_quadrature(const std::vector<double>& x,
+                           const std::function<double(std::size_t, double)>& row, double unit,
+                           double centre) {
+  const auto n = static_cast<double>(x.size());
+  double mean = 0, square = 0;
+  for (const double value : x) mean += value / n;
+  for (const double value : x) square += (value - mean) * (value - mean) / n;
+  const double sd = std::sqrt(square);
+  double top = -INFINITY, total = 0, sum = 0;
+  constexpr int points = 240;
+  std::vector<std::pair<double, double>> cells;  // slope and log density
+  for (int a = 0; a < points; ++a)
+    for (int b = 0; b < points; ++b) {
+      // 6 units of the predictor either way, per sd of x for the slope
+      const double intercept = centre + unit * 6 * (2 * (a + 0.5) / points - 1);
+      const double slope = unit / sd * 6 * (2 * (b + 0.5) / points - 1);
+      double log_density = -0.5 * std::pow((intercept - centre) / (10 * unit), 2) -
+                           0.5 * std::pow(slope * sd / (2.5 * unit), 2);
+      for (std::size_t i = 0; i < x.size(); ++i) log_density += row(i, intercept + slope * (x[i] - mean));
+      cells.emplace_back(slope, log_density);
+      top = std::max(top, log_density);
+    }
+  for (const auto& [slope, log_density] : cells) {
+    total += std::exp(log_density - top);
+    sum += slope * std::exp(log_density - top);
+  }
+  return sum / total;
+}
+
+/// Predictors in units that put x = 0 far from the data, or make them tiny or large.
+TEST_F(Glm, DefaultPriorsSuitAnyUnitsOfThePredictors) {
+  constexpr std::size_t few = 31;
+  std::vector<double> noise(few), yes(few), measured(few), counts(few);
+  Stream(8, 0).normals(0, Purpose::noise, noise);
+  double mean = 0, square = 0;
+  for (std::size_t i = 0; i < few; ++i) {
+    const double eta = (static_cast<double>(i) - 15) / 9;
+    yes[i] = noise[i] < 1.2 * eta ? 1 : 0;
+    measured[i] = 3 * eta + 2 * noise[i];
+    counts[i] = std::floor(std::exp(0.4 * eta + 1 + 0.2 * noise[i]));
+    mean += measured[i] / few;
+  }
+  for (const double y : measured) square += (y - mean) * (y - mean) / few;
+  save("some_yes.npy", yes);
+  save("some_measured.npy", measured);
+  save("some_counts.npy", counts);
+  const double sigma = 2;
+  for (const auto& [origin, unit] : {std::pair{1990.0, 1.0}, {30e-6, 1e-6}, {5e4, 1e5}, {-40.0, 0.3}}) {
+    std::vector<double> units(few);
+    for (std::size_t i = 0; i < few; ++i) units[i] = origin + unit * static_cast<double>(i);
+    save("units.npy", units, {few, 1});
+    const auto check = [&](const std::string& words, double exact) {
+      for (const std::string sampler : {"auto", "newton-line", "mala"}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", words, sampler, unit));
+        // Kernels start near 0 with one width for all: their warm-up needs ordinary units.
+        if (sampler != "auto" && (unit < 0.01 || unit > 100)) continue;
+        const json result = sampled("--x units.npy --draws 4000 --sampler " + sampler + " " + words);
+        const json& slope = result.at("parameters").at(1);
+        EXPECT_NEAR(slope["mean"].get<double>(), exact, 5.5 * slope["mcse_mean"].get<double>());
+      }
+    };
+    check("--y some_yes.npy --family bernoulli",
+          slope_by_quadrature(
+              units, [&](std::size_t i, double eta) { return yes[i] * eta - std::log1p(std::exp(eta)); }, 1,
+              0));
+    check(
+        "--y some_measured.npy --family gaussian --sigma 2",
+        slope_by_quadrature(
+            units, [&](std::size_t i, double eta) { return -0.5 * std::pow((measured[i] - eta) / sigma, 2); },
+            std::sqrt(square), mean));
+    check("--y some_counts.npy --family poisson",
+          slope_by_quadrature(
+              units, [&](std::size_t i, double eta) { return counts[i] * eta - std::exp(eta); }, 1, 0));
+  }
+}
+
+TEST_F(Glm, PriorsAreStated) {
+  const std::string line = "sample glm --x x.npy --draws 20 --seed 1 --quiet ";
+  const Outcome yes = onward(line + "--y yes.npy --family bernoulli --out run");
+  EXPECT_THAT(
+      yes.out,
+      HasSubstr("priors: intercept (at the means of the predictors) ~ normal(0, 10); beta.1 ~ normal(0, 2."));
+  const json priors = json_file("run/run.json").at("model").at("priors");
+  double mean = 0, square = 0;
+  for (std::size_t i = 0; i < rows; ++i) mean += x[2 * i + 1] / rows;
+  for (std::size_t i = 0; i < rows; ++i) square += std::pow(x[2 * i + 1] - mean, 2) / rows;
+  EXPECT_EQ(priors.at("intercept").at("scale"), 10);
+  EXPECT_EQ(priors.at("coefficients").at(1).at("name"), "beta.2");
+  EXPECT_NEAR(priors.at("coefficients").at(1).at("scale").get<double>(), 2.5 / std::sqrt(square), 1e-5);
+  EXPECT_NEAR(priors.at("coefficients").at(1).at("mean_of_predictor").get<double>(), mean, 1e-6);
+  const Outcome given = onward(line + "--y measured.npy --family gaussian --no-intercept --prior normal:3 " +
+                               "--prior-scale student-t:4:2 --out none");
+  EXPECT_THAT(given.out,
+              HasSubstr("priors: beta.1 to beta.2 ~ normal(0, 3); sigma ~ student-t(4, 0, 2), above 0\n"));
 }
 
 TEST_F(Glm, ChainsStartWhereTheyCanMoveWithMoreColumnsThanRows) {
@@ -234,6 +334,18 @@ TEST_F(Glm, NamesAreThoseOfTheFile) {
   wrong_usage("sample glm --x x.npy --y yes.npy --family bernoulli --names few", {"1 names", "2 columns"});
   put("comma", "a,b\nc\n");
   cannot("sample glm --x x.npy --y yes.npy --family bernoulli --names comma", {"line 1", "a,b"});
+  put("empty", "");
+  cannot("sample glm --x x.npy --y yes.npy --family bernoulli --names empty", {"--names empty is empty"});
+  put("latin",
+      "a\ngr\xf6\xdf"
+      "e\n");
+  cannot("sample glm --x x.npy --y yes.npy --family bernoulli --names latin",
+         {"--names latin", "line 2", "UTF-8"});
+  put("tab", "a\tb\nc\n");
+  cannot("sample glm --x x.npy --y yes.npy --family bernoulli --names tab", {"line 1", "control character"});
+  put("utf8", "größe\nb\n");
+  EXPECT_EQ(sampled("--y yes.npy --family bernoulli --draws 20 --names utf8")["parameters"][1]["name"],
+            "größe");
 }
 
 TEST_F(Glm, TimeLimitAndInterruptKeepWhatThereIs) {
@@ -260,6 +372,9 @@ TEST_F(Glm, BadDataAreNamedByRow) {
   bad[2 * 6 + 1] = NAN;
   save("bad_x.npy", bad, {rows, 2});
   cannot("sample glm --x bad_x.npy --y yes.npy --family bernoulli", {"row 7", "column 2", "nan"});
+  put("names", "age\nincome\n");
+  cannot("sample glm --x bad_x.npy --y yes.npy --family bernoulli --names names",
+         {"row 7", "column 'income'", "nan"});
   std::vector<double> y(rows, 1.0);
   y[4] = NAN;
   save("bad_y.npy", y);
@@ -290,11 +405,14 @@ TEST_F(Glm, WhatTheDataLeaveOpenIsSaid) {
   save("collinear.npy", collinear, {rows, 3});
   save("constant.npy", constant, {rows, 2});
   save("apart.npy", apart);
+  put("names", "age\nalways 3\n");
   const std::string line = "sample glm --family bernoulli --draws 10 --seed 1 --out none ";
   for (const std::string sampler : {"auto", "newton-line"}) {
     const std::string with = line + "--sampler " + sampler;
     EXPECT_THAT(onward(with + " --x collinear.npy --y yes.npy").err, HasSubstr("collinear"));
     EXPECT_THAT(onward(with + " --x constant.npy --y yes.npy").err, HasSubstr("column 2 is constant"));
+    EXPECT_THAT(onward(with + " --x constant.npy --y yes.npy --names names").err,
+                HasSubstr("column 'always 3' is constant"));
     EXPECT_THAT(onward(with + " --x x.npy --y apart.npy --prior normal:1000").err, HasSubstr("separable"));
     EXPECT_THAT(onward(with + " --x x.npy --y yes.npy").err, Not(HasSubstr("note:")));
   }

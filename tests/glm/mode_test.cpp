@@ -34,20 +34,26 @@ TEST(Mode, HasNoSlopeAndTheCurvatureOfTheDensity) {
   for (const glm::Family family : all_families()) {
     if (family == glm::Family::categorical) continue;
     SCOPED_TRACE(glm::to_string(family));
-    Problem p = problem(family, {.rows = 2000, .predictors = 3});
-    const glm::Mode mode = mode_of(p);
-    EXPECT_THAT(mode.warnings, IsEmpty());
-    EXPECT_LT(mode.iterations, 40u);
-    p.priors.known_scale = mode.scale;
-    auto exact = target(p.dimension(), ReferenceDensity{p});
-    for (std::size_t j = 0; j < p.columns; ++j) {
-      std::vector<double> axis(p.dimension(), 0.0);
-      axis[j] = 1;
-      const Jet jet = exact.jet(mode.coefficients, axis, Order::curvature);
-      const auto i = static_cast<Eigen::Index>(j);
-      // In units of the posterior's width; floats end the search.
-      EXPECT_LT(std::abs(jet.slope) / std::sqrt(-jet.curvature), 0.02) << j;
-      EXPECT_NEAR(mode.precision(i, i), -jet.curvature, 2e-3 * std::abs(jet.curvature)) << j;
+    for (const bool centred : {false, true}) {
+      Problem p = problem(family, {.rows = 2000, .predictors = 3});
+      if (centred) {
+        for (std::size_t i = 0; i < p.x.size(); i += 3) p.x[i] = std::round(2005 + 9 * p.x[i]);
+        p = p.centred();
+      }
+      const glm::Mode mode = mode_of(p);
+      EXPECT_THAT(mode.warnings, IsEmpty());
+      EXPECT_LT(mode.iterations, 40u);
+      p.priors.known_scale = mode.scale;
+      auto exact = target(p.dimension(), ReferenceDensity{p});
+      for (std::size_t j = 0; j < p.columns; ++j) {
+        std::vector<double> axis(p.dimension(), 0.0);
+        axis[j] = 1;
+        const Jet jet = exact.jet(mode.coefficients, axis, Order::curvature);
+        const auto i = static_cast<Eigen::Index>(j);
+        // In units of the posterior's width; floats end the search.
+        EXPECT_LT(std::abs(jet.slope) / std::sqrt(-jet.curvature), 0.02) << j;
+        EXPECT_NEAR(mode.precision(i, i), -jet.curvature, 2e-3 * std::abs(jet.curvature)) << j;
+      }
     }
   }
 }
@@ -164,6 +170,17 @@ TEST(Mode, SaysThatAColumnTellsSomeOutcomes) {
   }
 }
 
+TEST(Mode, SaysSoOfCentredColumnsToo) {
+  for (const double there : {0.0, 1.0}) {
+    Problem p = quasi_separable(glm::Family::bernoulli, there).centred();
+    EXPECT_THAT(mode_of(p).warnings, ElementsAre(HasSubstr("column 3 tells some")));
+    p.priors.intercept = glm::Prior::flat();  // the coefficient that grows has a prior
+    EXPECT_THAT(mode_of(p).warnings, ElementsAre(HasSubstr("column 3 tells some")));
+    p.priors.coefficients = glm::Prior::flat();
+    EXPECT_THAT([&] { mode_of(p); }, ThrowsMessage<Error>(HasSubstr("no maximum")));
+  }
+}
+
 TEST(Mode, OneExceptionIsEnoughForAMaximum) {
   for (const auto family : {glm::Family::bernoulli, glm::Family::probit, glm::Family::cloglog}) {
     SCOPED_TRACE(glm::to_string(family));
@@ -222,11 +239,18 @@ TEST(Mode, NamesDependentColumns) {
   }
   EXPECT_THAT(mode_of(p).warnings,
               ElementsAre(HasSubstr("column 2 is constant"), HasSubstr("column 3 is a linear")));
+  EXPECT_THAT(mode_of(p.centred()).warnings,
+              ElementsAre(HasSubstr("column 2 is constant"), HasSubstr("column 3 is a linear")));
+  Problem named = p;
+  named.priors.column_names = {"age", "one", "twice age"};
+  EXPECT_THAT(mode_of(named).warnings, ElementsAre(HasSubstr("column 'one' is constant"),
+                                                   HasSubstr("column 'twice age' is a linear")));
   p.priors.coefficients = glm::Prior::flat();
   EXPECT_THAT([&] { mode_of(p); }, ThrowsMessage<Error>(HasSubstr("column 2 is constant")));
   for (std::size_t i = 0; i < p.rows; ++i) p.x[3 * i + 1] = 0;
   p.priors.coefficients = glm::Prior::normal(0, 1);
-  EXPECT_THAT(mode_of(p).warnings, ElementsAre(HasSubstr("column 2 is 0"), HasSubstr("column 3")));
+  for (const Problem& q : {p, p.centred()})
+    EXPECT_THAT(mode_of(q).warnings, ElementsAre(HasSubstr("column 2 is 0"), HasSubstr("column 3")));
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ std::vector<Problem> variants(glm::Family family) {
       problem(family, {.rows = 5000, .predictors = 3, .intercept = false, .offset = true})};
   all[1].priors.coefficients = glm::Prior::student_t(4, 0.3, 1.5);
   all[2].priors.known_scale = 1.7;
+  for (std::size_t i : {0, 1}) all.push_back(all[i].centred());
   return all;
 }
 
@@ -185,6 +186,127 @@ TEST(Posterior, StoragesOfXGiveOneDensity) {
   const Jet wanted = dense.jet(theta, v, Order::curvature);
   expect_near(images.jet(theta, v, Order::curvature), wanted, 10 * rows);
   expect_near(sparse.jet(theta, v, Order::curvature), wanted, 10 * rows);
+  std::vector<double> gradient(theta.size()), other(theta.size());
+  dense.gradient(theta, gradient);
+  for (glm::Posterior* same : {&images, &sparse}) {
+    same->gradient(theta, other);
+    for (std::size_t i = 0; i < theta.size(); ++i) EXPECT_NEAR(other[i], gradient[i], 4e-6 * rows) << i;
+    for (std::size_t j = 1; j <= columns; ++j) EXPECT_NEAR(same->means()[j], dense.means()[j], 1e-7);
+    ThreadPool pool(1);
+    const auto difference = same->design().gram(nullptr, pool) - dense.design().gram(nullptr, pool);
+    EXPECT_LT(difference.norm(), 1e-5 * rows);
+  }
+}
+
+/// Years, micrometres in metres, dollars, and a column that is constant.
+Problem awkward(glm::Family family, bool weights) {
+  Problem p = problem(family, {.rows = 400, .predictors = 4, .weights = weights, .offset = true});
+  for (std::size_t i = 0; i < p.rows; ++i) {
+    double* row = &p.x[4 * i];
+    row[0] = std::round(2005 + 9 * row[0]);
+    row[1] = static_cast<float>(40e-6 + 8e-6 * row[1]);
+    row[2] = std::round(5e4 + 1e5 * std::abs(row[2]));
+    row[3] = 12;
+  }
+  return p;
+}
+
+/// Mean and standard deviation, every number counted as often as its weight says.
+std::pair<double, double> moments(const std::vector<double>& values, const Problem& p) {
+  double total = 0, mean = 0, variance = 0;
+  for (std::size_t i = 0; i < p.rows; ++i) total += p.weight(i);
+  for (std::size_t i = 0; i < p.rows; ++i) mean += p.weight(i) * values[i] / total;
+  for (std::size_t i = 0; i < p.rows; ++i)
+    variance += p.weight(i) * (values[i] - mean) * (values[i] - mean) / total;
+  return {mean, std::sqrt(variance)};
+}
+
+/// The default priors once more, in plain words: in sds of the columns and, for gaussian, of y.
+std::vector<double> use_plain_defaults(Problem& p) {
+  std::vector<double> y(p.rows), units{1};
+  for (std::size_t i = 0; i < p.rows; ++i) y[i] = p.y[i] - p.offset(i);
+  const auto [mean, sd] = p.family == glm::Family::gaussian ? moments(y, p) : std::pair{0.0, 1.0};
+  p.priors.each = {glm::Prior::normal(mean, 10 * sd)};
+  for (std::size_t j = 1; j < p.columns; ++j) {
+    std::vector<double> column(p.rows);
+    for (std::size_t i = 0; i < p.rows; ++i) column[i] = p.given(i, j);
+    const double spread = moments(column, p).second;
+    units.push_back(spread > 1e-9 * std::abs(column[0]) ? spread : 1);
+    p.priors.each.push_back(glm::Prior::normal(0, 2.5 * sd / units.back()));
+  }
+  p.priors.scale = glm::Prior::student_t(3, 0, 2.5 * sd);
+  return units;
+}
+
+TEST(Posterior, DefaultPriorsAreInUnitsOfTheData) {
+  for (const glm::Family family : all_families())
+    for (const bool weights : {false, true}) {
+      SCOPED_TRACE(glm::to_string(family));
+      Problem given = awkward(family, weights), p = given.centred();
+      const auto units = use_plain_defaults(p);
+      given.priors = {};
+      auto ours = given.posterior();
+      auto exact = target(p.dimension(), ReferenceDensity{p});
+      auto theta = normals(p.dimension(), 0, 0.5), v = normals(p.dimension(), 1, 0.5);
+      for (std::size_t i = 0; i < p.columns * p.classes(); ++i) {
+        theta[i] /= units[i % p.columns];
+        v[i] /= units[i % p.columns];
+      }
+      const auto terms = 20 * static_cast<double>(p.rows);
+      expect_near(ours.jet(theta, v, Order::curvature), exact.jet(theta, v, Order::curvature), terms);
+      std::vector<double> gradient(p.dimension());
+      ours.gradient(theta, gradient);
+      for (std::size_t i = 0; i < p.dimension(); ++i) {
+        const double unit = i < p.columns * p.classes() ? units[i % p.columns] : 1;
+        std::vector<double> axis(p.dimension(), 0.0);
+        axis[i] = 1 / unit;
+        EXPECT_NEAR(gradient[i] / unit, exact.jet(theta, axis, Order::slope).slope, 4e-7 * terms) << i;
+      }
+      // The predictor of a row is the same from what is reported and the columns as they are.
+      std::vector<double> reported(p.dimension());
+      ours.constrain(theta, reported);
+      for (std::size_t k = 0; k < p.classes(); ++k) {
+        double sampled = 0, as_given = reported[k * p.columns];
+        for (std::size_t j = 0; j < p.columns; ++j) {
+          sampled += p.entry(7, j) * theta[k * p.columns + j];
+          if (j > 0) as_given += p.given(7, j) * reported[k * p.columns + j];
+        }
+        EXPECT_NEAR(sampled, as_given, 1e-3);
+      }
+    }
+}
+
+TEST(Posterior, PriorsThatAreGivenAreTakenAsTheyAre) {
+  Problem p = awkward(glm::Family::gaussian, false);
+  p.priors = {.coefficients = glm::Prior::normal(0, 3), .intercept = glm::Prior::student_t(4, 1, 2)};
+  const auto ours = p.posterior();
+  EXPECT_EQ(ours.priors()[0].location, 1);
+  EXPECT_EQ(ours.priors()[0].scale, 2);
+  for (std::size_t j = 1; j < p.columns; ++j) EXPECT_EQ(ours.priors()[j].scale, 3);
+  EXPECT_EQ(
+      glm::describe_priors(ours).find("intercept (at the means of the predictors) ~ student-t(4, 1, 2); "
+                                      "beta.1 to beta.4 ~ normal(0, 3); sigma ~ student-t(3, 0, "),
+      0u);
+  // Without an intercept, or where it is not wanted, nothing is centred.
+  p.priors.centre = false;
+  EXPECT_TRUE(p.posterior().means().empty());
+  EXPECT_TRUE(problem(glm::Family::poisson, {.intercept = false}).posterior().means().empty());
+}
+
+/// A design that others hold is not changed under their hands.
+TEST(Posterior, CentringLeavesASharedDesignAlone) {
+  const std::vector<double> x{1990, 2000, 2010, 2020};
+  const auto shared = std::make_shared<glm::Design>(glm::Design::dense(std::span(x), 4, 1, true));
+  const auto y = std::make_shared<glm::Observations>(glm::Family::bernoulli, std::vector<double>{0, 0, 1, 1});
+  const glm::Posterior first(shared, y), second(shared, y);
+  glm::Floats column(glm::padded_rows(4));
+  shared->column(1, column.data());
+  EXPECT_EQ(column[0], 1990);
+  for (const glm::Posterior* posterior : {&first, &second}) {
+    EXPECT_EQ(posterior->means()[1], 2005);
+    posterior->design().column(1, column.data());
+    EXPECT_EQ(column[0], -15);
+  }
 }
 
 TEST(Posterior, NamesAndScales) {

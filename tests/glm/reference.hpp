@@ -24,12 +24,36 @@ struct Problem {
   bool intercept;
   std::vector<double> x, y;  // x: row after row, without the ones
   glm::RowOptions options;
-  glm::PosteriorOptions priors;
+  glm::PosteriorOptions priors = plain_priors();
 
+  /// Priors that do not depend on the data.
+  static glm::PosteriorOptions plain_priors() {
+    return {.coefficients = glm::Prior::normal(0, 2.5),
+            .intercept = glm::Prior::normal(0, 10),
+            .scale = glm::Prior::student_t(3, 0, 2.5),
+            .centre = false};
+  }
+
+  /// As the density sees it: centred if the priors are for that.
   double entry(std::size_t i, std::size_t j) const {
     if (intercept && j == 0) return 1;
+    return given(i, j) - (means.empty() ? 0 : means[j]);
+  }
+  double given(std::size_t i, std::size_t j) const {
     const std::size_t stored = columns - (intercept ? 1 : 0);
     return x[i * stored + j - (intercept ? 1 : 0)];
+  }
+  std::vector<double> means = {};  // of the columns, each row counted as often as its weight says
+  /// The same with a prior of the intercept that stands at the means.
+  Problem centred() const {
+    Problem p = *this;
+    p.priors.centre = true;
+    p.means.assign(columns, 0.0);
+    double total = 0;
+    for (std::size_t i = 0; i < rows; ++i) total += weight(i);
+    for (std::size_t j = 1; j < columns; ++j)
+      for (std::size_t i = 0; i < rows; ++i) p.means[j] += weight(i) * given(i, j) / total;
+    return p;
   }
   double weight(std::size_t i) const { return options.weights.empty() ? 1 : options.weights[i]; }
   double offset(std::size_t i) const { return options.offset.empty() ? 0 : options.offset[i]; }
@@ -105,14 +129,16 @@ struct ReferenceDensity {
     const std::size_t width = p.columns;
     for (std::size_t k = 0; k < p.classes(); ++k)
       for (std::size_t j = 0; j < width; ++j) {
-        const glm::Prior& prior = p.intercept && j == 0 ? p.priors.intercept : p.priors.coefficients;
+        const glm::Prior& prior = !p.priors.each.empty()  ? p.priors.each[j]
+                                  : p.intercept && j == 0 ? *p.priors.intercept
+                                                          : *p.priors.coefficients;
         sum += log_prior(prior, T(t[k * width + j]));
       }
     T scale(p.priors.known_scale.value_or(1.0));
     if (p.samples_scale()) {
       const T log_scale = t[p.dimension() - 1];
       scale = exp(log_scale);
-      sum += log_prior(p.priors.scale, scale) + log_scale;
+      sum += log_prior(*p.priors.scale, scale) + log_scale;
     }
     for (std::size_t i = 0; i < p.rows; ++i) {
       const auto predictor = [&](std::size_t k) {
@@ -144,8 +170,13 @@ struct Shape {
 
 /// Made-up data of a family. Numbers are floats, so that both sides see the same.
 inline Problem problem(glm::Family family, const Shape& shape = {}) {
-  Problem p{family, shape.rows, shape.predictors + (shape.intercept ? 1 : 0), shape.intercept, {}, {},
-            {},     {}};
+  Problem p{.family = family,
+            .rows = shape.rows,
+            .columns = shape.predictors + (shape.intercept ? 1 : 0),
+            .intercept = shape.intercept,
+            .x = {},
+            .y = {},
+            .options = {}};
   const Stream stream(shape.seed, static_cast<std::uint32_t>(family));
   p.x.resize(shape.rows * shape.predictors);
   stream.normals(0, Purpose::noise, p.x);

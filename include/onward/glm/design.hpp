@@ -17,6 +17,7 @@
 #include <Eigen/Core>
 
 #include "onward/glm/family.hpp"
+#include "onward/glm/spread.hpp"
 #include "onward/util/thread_pool.hpp"
 
 namespace onward::glm {
@@ -35,8 +36,10 @@ class Design {
   /// Writes row i (counted from 0) into the span, a number for each column.
   using RowSource = std::function<void(std::size_t i, std::span<double> row)>;
   /// Rows as a source gives them, so that they need not be in memory all at once. Throws Error naming a
-  /// column that lies so far from 0, beside its spread, that floats would keep little of it.
-  static Design from_rows(std::size_t rows, std::size_t columns, bool intercept, const RowSource& source);
+  /// column that lies so far from 0, beside its spread, that floats would keep little of it. `names`: what
+  /// errors call the columns; empty, or one for each.
+  static Design from_rows(std::size_t rows, std::size_t columns, bool intercept, const RowSource& source,
+                          std::span<const std::string> names = {});
   /// Rows one after the other. With an intercept, a column of ones comes before the first. Throws Error
   /// naming the first row and column that is not finite.
   static Design dense(std::span<const float> values, std::size_t rows, std::size_t columns, bool intercept);
@@ -52,6 +55,11 @@ class Design {
   bool has_intercept() const { return ones_; }
   Storage storage() const { return storage_; }
   std::size_t memory() const;  ///< bytes held
+  /// Of every column, the rows counted `weights` times (empty: once).
+  std::vector<Spread> spreads(std::span<const float> weights, ThreadPool& pool) const;
+  /// Subtracts from every column its entry of `from_columns` (the column of ones keeps its place in it, and
+  /// its ones). Floats are changed; bytes and nonzeros stay as they are, and products make up for it.
+  void subtract(const std::vector<double>& from_columns, ThreadPool& pool);
 
   /// out[k][i] = sum_j X[i][j] v[k][j] for each of the classes k: v holds columns() numbers a class, out
   /// padded_rows(rows()) a class (padding is set to 0).
@@ -74,6 +82,7 @@ class Design {
   Design(Storage storage, std::size_t rows, std::size_t columns, bool intercept)
       : storage_(storage), rows_(rows), columns_(columns), ones_(intercept), intercept_(intercept) {}
   void list_nonzero();
+  void subtract_from(std::size_t stored, std::span<float> values) const;
   std::size_t blocks() const { return padded_rows(rows_) / block_rows; }
   void add_products(std::size_t piece, const std::vector<float>& factors, std::span<const float> constants,
                     std::size_t classes, float* out) const;
@@ -83,8 +92,9 @@ class Design {
   bool ones_;       // the first column is an intercept
   bool intercept_;  // and it is not stored
   float scale_ = 1, shift_ = 0;
-  Floats floats_;  // [block][column][row in block]
-  Bytes bytes_;    // the same
+  std::vector<double> subtracted_;  // from each column that is stored as bytes or nonzeros; empty: nothing
+  Floats floats_;                   // [block][column][row in block]
+  Bytes bytes_;                     // the same
   // Columns of each block of bytes that are not all 0, and the same as bits for groups of blocks.
   std::vector<std::uint32_t> nonzero_;
   std::vector<std::size_t> nonzero_starts_;

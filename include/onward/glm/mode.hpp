@@ -25,7 +25,7 @@ Mode find_mode(const Posterior& posterior, ThreadPool& pool);
 
 /// Sentences about columns that are constant beside an intercept, or that others determine; empty if none.
 /// `gram` is X^T X.
-std::vector<std::string> dependent_columns(const Design& x, const Eigen::MatrixXd& gram);
+std::vector<std::string> dependent_columns(const Posterior& posterior, const Eigen::MatrixXd& gram);
 
 /// The sentences that find_mode has for these data; throws as it does. Categorical: those of
 /// dependent_columns and about missing classes; throws if a prior is flat.

@@ -4,13 +4,17 @@
 // many lines from one place, share their products with X.
 //
 // Parameters: the coefficients (column after column; categorical: class after class), then log sigma or log
-// phi where those are sampled.
+// phi where those are sampled. Columns are centred where there is an intercept, so that what is sampled, and
+// has the intercept's prior, is the predictor at the means of the columns; constrain() gives the intercept
+// for the columns as they were given. A prior at x = 0 would say something about years or incomes of 0, far
+// from all data, and by way of the slopes something silly about the data.
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "onward/glm/default_priors.hpp"
 #include "onward/glm/design.hpp"
 #include "onward/glm/family.hpp"
 #include "onward/glm/prior.hpp"
@@ -18,12 +22,16 @@
 
 namespace onward::glm {
 
+/// Priors that are not given are those of DefaultPriors, in the units of the data.
 struct PosteriorOptions {
-  Prior coefficients = Prior::normal(0, 2.5);
-  Prior intercept = Prior::normal(0, 10);
-  std::vector<Prior> each = {};               ///< one for each column, in place of the two above
-  Prior scale = Prior::student_t(3, 0, 2.5);  ///< of sigma or phi, cut at 0
-  std::optional<double> known_scale = {};     ///< sigma or phi, if it is not to be sampled
+  std::optional<Prior> coefficients = {};  ///< of each, as it is: not divided by anything
+  std::optional<Prior> intercept = {};     ///< at the means of the columns, unless `centre` is false
+  std::vector<Prior> each = {};            ///< one for each column, in place of the two above
+  std::optional<Prior> scale = {};         ///< of sigma or phi, cut at 0
+  std::optional<double> known_scale = {};  ///< sigma or phi, if it is not to be sampled
+  /// False: the intercept that is sampled, and has the prior, is the predictor where all columns are 0.
+  /// Without an intercept nothing is centred. Means are weighted as the rows are.
+  bool centre = true;
   /// What the columns of X are called, the intercept left out; without them beta.1, beta.2, ...
   std::vector<std::string> column_names = {};
 };
@@ -37,7 +45,8 @@ struct CacheReport {
 
 class Posterior {
  public:
-  /// Throws Error where rows do not match or settings are out of range.
+  /// Throws Error where rows do not match or settings are out of range. A design of floats that is to be
+  /// centred and that somebody else holds too is copied.
   Posterior(std::shared_ptr<const Design> x, std::shared_ptr<const Observations> y,
             PosteriorOptions options = {}, std::shared_ptr<ThreadPool> pool = nullptr);
 
@@ -47,11 +56,19 @@ class Posterior {
   const Design& design() const { return *x_; }
   const Observations& observations() const { return *y_; }
   const std::vector<Prior>& priors() const { return priors_; }  ///< one a column
+  const Prior& scale_prior() const { return scale_prior_; }     ///< of sigma or phi
+  /// What was subtracted from each column (the ones: 0); empty if nothing was.
+  const std::vector<double>& means() const { return means_; }
   const PosteriorOptions& options() const { return options_; }
   ThreadPool& pool() const { return *pool_; }
 
   std::vector<std::string> names() const;
-  /// The scale parameter is given as itself, not as its logarithm.
+  /// How many of the numbers that each name ends in are indices: a column may be called edu.12 by itself.
+  std::vector<std::size_t> name_indices() const;
+  /// What to call a column in a sentence: "the intercept", "column 2", "column 'age'".
+  std::string column_name(std::size_t j) const;
+  /// The intercept is given for the columns as they were given, the scale parameter as itself, not as its
+  /// logarithm. `out` may be theta's own memory.
   void constrain(VectorView theta, std::span<double> out) const;
 
   Jet jet(VectorView theta, VectorView v, Order order);
@@ -89,6 +106,8 @@ class Posterior {
     std::size_t moves = 0;  // along lines since it was computed afresh
   };
   void check_names() const;
+  void centre();
+  void set_priors(const DefaultPriors& defaults);
   void place(VectorView theta);          // here_ becomes the predictor at theta
   const Predictor& along(VectorView v);  // X v, remembered for the last two v
   void afresh(VectorView at, bool offset, Predictor& out);
@@ -103,6 +122,8 @@ class Posterior {
   std::shared_ptr<const Observations> y_;
   PosteriorOptions options_;
   std::vector<Prior> priors_;
+  Prior scale_prior_;
+  std::vector<double> means_;
   std::shared_ptr<ThreadPool> pool_;
 
   Predictor here_, base_;
@@ -112,5 +133,8 @@ class Posterior {
   Floats scratch_, residuals_;
   CacheReport report_;
 };
+
+/// The priors in a line: "intercept (at the means of the predictors) ~ normal(0, 10); beta.1 ~ ...".
+std::string describe_priors(const Posterior& posterior);
 
 }  // namespace onward::glm

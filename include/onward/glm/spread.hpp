@@ -1,5 +1,5 @@
 #pragma once
-// Where outcomes lie and how far they spread, offsets taken off: the units of default priors.
+// Where numbers lie and how far they spread: the units of default priors.
 
 #include <cmath>
 #include <cstddef>
@@ -11,14 +11,32 @@ struct Spread {
   double mean = 0, sd = 0;
 };
 
-/// `offset` is empty or has an entry for each y.
+/// Of `count` numbers `each(i)`, the i-th counted `weight(i)` times, as if it stood there so often. Equal
+/// numbers have an sd of exactly 0.
+template <class Each, class Weight>
+Spread spread_of(std::size_t count, const Each& each, const Weight& weight) {
+  std::size_t first = 0;
+  while (first < count && !(weight(first) > 0)) ++first;
+  if (first == count) return {};
+  const double origin = each(first);
+  double total = 0, sum = 0, squares = 0;
+  for (std::size_t i = first; i < count; ++i) {
+    total += weight(i);
+    sum += weight(i) * (each(i) - origin);
+  }
+  const double shift = sum / total;
+  for (std::size_t i = first; i < count; ++i) {
+    const double off = each(i) - origin - shift;
+    squares += weight(i) * off * off;
+  }
+  return {origin + shift, std::sqrt(squares / total)};
+}
+
+/// Of y, offsets taken off: `offset` is empty or has an entry for each y.
 inline Spread spread_of(std::span<const double> y, std::span<const double> offset) {
-  const auto n = static_cast<double>(y.size());
-  const auto each = [&](std::size_t i) { return offset.size() == y.size() ? y[i] - offset[i] : y[i]; };
-  double mean = 0, squares = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) mean += each(i) / n;
-  for (std::size_t i = 0; i < y.size(); ++i) squares += (each(i) - mean) * (each(i) - mean);
-  return {mean, std::sqrt(squares / n)};
+  return spread_of(
+      y.size(), [&](std::size_t i) { return offset.size() == y.size() ? y[i] - offset[i] : y[i]; },
+      [](std::size_t) { return 1.0; });
 }
 
 }  // namespace onward::glm

@@ -1,0 +1,36 @@
+#pragma once
+// The priors of a regression for which none are given: weak in any units of X and y, so that a predictor may
+// be a year, a length in micrometres or an income in dollars.
+//
+// A coefficient's scale is 2.5 divided by the standard deviation of its column (a constant column: 2.5), the
+// intercept's is 10, and sigma or phi have a student-t of 3 degrees of freedom and scale 2.5, cut at 0. For a
+// gaussian regression all of these are in standard deviations of y, and the intercept's prior is about the
+// mean of y.
+
+#include <string>
+#include <vector>
+
+#include "onward/glm/family.hpp"
+#include "onward/glm/prior.hpp"
+#include "onward/glm/spread.hpp"
+
+namespace onward::glm {
+
+/// Takes the standard deviations of the columns (empty: 1 each, for whoever needs none of the coefficients).
+class DefaultPriors {
+ public:
+  DefaultPriors(const Observations& y, std::vector<Spread> columns);
+
+  Prior coefficient(std::size_t column) const;
+  Prior intercept() const;
+  Prior scale() const;  ///< of sigma or phi
+
+ private:
+  std::vector<Spread> columns_;
+  double centre_ = 0, unit_ = 1;  // of the predictor
+};
+
+/// "normal(0, 2.5)", "student-t(3, 0, 2.5)" or "flat".
+std::string to_string(const Prior& prior);
+
+}  // namespace onward::glm
