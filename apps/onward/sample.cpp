@@ -26,6 +26,7 @@
 #include "onward/glm/mode.hpp"
 #include "onward/glm/run.hpp"
 #include "onward/io/csv_listener.hpp"
+#include "onward/io/csv_names.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/net/draw_keeper.hpp"
 #include "onward/plot/run_picture.hpp"
@@ -252,6 +253,7 @@ struct Plan {
   std::optional<NetModel> net;
   std::size_t dimension = 0;
   std::vector<std::string> names;
+  std::vector<std::size_t> name_indices;  ///< of a regression; see csv_names
   std::string priors;                     ///< of a regression, in words
   nlohmann::ordered_json priors_as_json;
 };
@@ -303,6 +305,7 @@ void plan_net(Settings& s, Plan& plan) {
 }
 
 void describe_regression(const glm::Posterior& posterior, Plan& plan) {
+  plan.name_indices = posterior.name_indices();
   plan.priors = glm::describe_priors(posterior);
   plan.priors_as_json = priors_json(posterior);
 }
@@ -395,6 +398,8 @@ int sample_model(Settings& s) {
     if (!folder) return;
     auto json = run_json(s, plan.net, settings, dimension, status);
     if (!plan.priors_as_json.is_null()) json["model"]["priors"] = plan.priors_as_json;
+    for (const auto& [in_file, name] : csv_names(names, plan.name_indices).changed)
+      json["names_in_csv"][in_file] = name;
     if (choice) json["choice"] = choice_json(*choice);
     if (tuning) json["tuning"] = tuning_json(*tuning);
     write_file_atomically(folder->run_json(), json.dump(1) + "\n");
@@ -404,7 +409,7 @@ int sample_model(Settings& s) {
   std::optional<net::DrawKeeper> keeper;
   try {
     std::optional<CsvListener> files;
-    if (folder) files.emplace(*folder, s.model.name, resolved, names);
+    if (folder) files.emplace(*folder, s.model.name, resolved, names, plan.name_indices);
     if (plan.net)
       keeper.emplace(plan.net->posterior, plan.net->test, plan.net->test_answers, resolved.chains,
                      net::DrawKeeper::Options{.folder = folder ? &*folder : nullptr,

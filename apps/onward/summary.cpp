@@ -55,7 +55,7 @@ int summarise_files(const Settings& s) {
   for (std::size_t column : chains.front().parameter_columns()) {
     Chains values;
     for (const auto& chain : chains) values.push_back(chain.column(column));
-    parameters.push_back(summarise(chains.front().columns[column], values));
+    parameters.push_back(summarise(chains.front().names[column], values));
   }
 
   if (s.json) {

@@ -7,7 +7,7 @@
 namespace onward {
 
 CsvListener::CsvListener(const RunFolder& folder, const std::string& model, const RunSettings& resolved,
-                         const std::vector<std::string>& names)
+                         const std::vector<std::string>& names, const std::vector<std::size_t>& indices)
     : adapts_(!resolved.step_size || *resolved.metric != MetricKind::none) {
   StanCsvHeader header;
   header.model = model;
@@ -20,6 +20,7 @@ CsvListener::CsvListener(const RunFolder& folder, const std::string& model, cons
                   {"metric", std::string(to_string(*resolved.metric))},
                   {"temperature", fmt::format("{}", resolved.temperature)}};
   header.parameter_names = names;
+  header.parameter_indices = indices;
   for (std::size_t chain = 0; chain < resolved.chains; ++chain) {
     header.chain_id = chain + 1;
     files_.push_back({StanCsvWriter(folder.chain_csv(chain + 1), header), Clock::now()});

@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "onward/error.hpp"
+#include "onward/io/csv_names.hpp"
 #include "system_file.hpp"
 
 namespace onward {
@@ -20,6 +21,8 @@ namespace {
 
 constexpr std::string_view sampler_columns =
     "lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,divergent__,energy__";
+/// Comments that say what a column is called, whose head had to be made of plain characters.
+constexpr std::string_view name_of = "name of ";
 constexpr std::size_t buffer_limit = std::size_t{256} * 1024;
 
 std::string_view trimmed(std::string_view text) {
@@ -131,7 +134,8 @@ class Parser {
 
   void setting(std::string_view key, std::string_view value) {
     constexpr std::string_view marker = "(Default)";
-    if (value.ends_with(marker)) value = trimmed(value.substr(0, value.size() - marker.size()));
+    if (value.ends_with(marker) && !key.starts_with(name_of))
+      value = trimmed(value.substr(0, value.size() - marker.size()));
     csv_.settings.emplace_back(key, value);
   }
 
@@ -159,8 +163,18 @@ class Parser {
       if (parse_number(name))
         fail(fmt::format("'{}' where column names are expected: not a CmdStan CSV file.", name));
       csv_.columns.emplace_back(name);
+      csv_.names.push_back(called(name));
       if (more) line.remove_prefix(comma + 1);
     }
+  }
+
+  /// The name of a column: what comes before its indices may be called otherwise.
+  std::string called(std::string_view column) const {
+    const std::string_view base = column.substr(0, column.find('.'));
+    for (const auto& [key, value] : csv_.settings)
+      if (key.size() == name_of.size() + base.size() && key.starts_with(name_of) && key.ends_with(base))
+        return value + std::string(column.substr(base.size()));
+    return std::string(column);
   }
 
   void row(std::string_view line) {
@@ -205,6 +219,7 @@ class Parser {
 StanCsvWriter::StanCsvWriter(std::filesystem::path path, const StanCsvHeader& header, IfExists if_exists)
     : path_(std::move(path)), parameters_(header.parameter_names.size()), thin_(header.thin) {
   for (const auto& name : header.parameter_names) check_name(name);
+  const CsvNames names = csv_names(header.parameter_names, header.parameter_indices);
   file_ = detail::open_for_writing(path_, if_exists == IfExists::fail);
   // The version is that of the format: CmdStan 2.32 writes its files so.
   buffer_ = fmt::format(
@@ -226,8 +241,10 @@ StanCsvWriter::StanCsvWriter(std::filesystem::path path, const StanCsvHeader& he
       one_line(header.sampler), header.chain_id, header.seed);
   for (const auto& [key, value] : header.extra)
     buffer_ += fmt::format("# {} = {}\n", one_line(key), one_line(value));
+  for (const auto& [in_file, name] : names.changed)
+    buffer_ += fmt::format("# {}{} = {}\n", name_of, in_file, name);
   buffer_ += sampler_columns;
-  for (const auto& name : header.parameter_names) {
+  for (const auto& name : names.columns) {
     buffer_ += ',';
     buffer_ += name;
   }

@@ -348,6 +348,23 @@ TEST_F(Glm, NamesAreThoseOfTheFile) {
             "größe");
 }
 
+/// Readers of the CSV take dots for indices and choke on other signs; the table and summary show the names.
+TEST_F(Glm, NamesArePlainInTheCsvAndWholeElsewhere) {
+  put("names", "I(x^2)\nedu.12\n");
+  const Outcome outcome = onward(
+      "sample glm --x x.npy --y classes.npy --family categorical --draws 20 --seed 1 --quiet --names names "
+      "--out run");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("\nI(x^2).3 "), HasSubstr("\nedu.12.3 ")));
+  EXPECT_THAT(get(path("run/chain-1.csv")),
+              AllOf(HasSubstr("\n# name of I_x_2 = I(x^2)\n# name of edu_12 = edu.12\n"),
+                    HasSubstr(",energy__,intercept.1,I_x_2.1,edu_12.1,intercept.2,I_x_2.2,edu_12.2,")));
+  EXPECT_EQ(json_file("run/run.json").at("names_in_csv"), (json{{"I_x_2", "I(x^2)"}, {"edu_12", "edu.12"}}));
+  const json again = json::parse(onward("summary run --json --quiet").out);
+  EXPECT_EQ(again.at("parameters").at(1).at("name"), "I(x^2).1");
+  EXPECT_EQ(again.at("parameters").at(5).at("name"), "edu.12.2");
+}
+
 TEST_F(Glm, TimeLimitAndInterruptKeepWhatThereIs) {
   const std::string line = "sample glm --x x.npy --y yes.npy --family bernoulli --draws 100000000 --seed 1 ";
   const Outcome limited = onward(line + "--max-seconds 0.2 --out limited");

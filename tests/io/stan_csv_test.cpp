@@ -153,6 +153,53 @@ TEST_F(StanCsvFile, RefusesNamesThatWouldBreakTheFile) {
   EXPECT_EQ(read_stan_csv(path("x.csv")).setting("model"), "two lines");
 }
 
+TEST_F(StanCsvFile, NamesArePlainAtTheHeadAndComeBackWhole) {
+  const std::vector<std::string> names{"induced:spontaneous",
+                                       "edu12+",
+                                       "edu12",
+                                       "pooled.stratum",
+                                       "I(x^2)",
+                                       "edu 12",
+                                       "wt-2",
+                                       "edu.12",
+                                       "edu_12",
+                                       "größe",
+                                       "2nd",
+                                       "::",
+                                       "x==(Default)"};
+  auto header = header_of(names);
+  header.parameter_indices.assign(names.size(), 0);
+  StanCsvWriter writer(path("x.csv"), header);
+  writer.draw(0, 1, 1, false, std::vector<double>(names.size(), 2.0));
+  writer.finish();
+  const auto csv = read_stan_csv(path("x.csv"));
+  EXPECT_THAT(std::vector(csv.columns.begin() + 7, csv.columns.end()),
+              ElementsAre("induced_spontaneous", "edu12_2", "edu12", "pooled_stratum", "I_x_2", "edu_12_2",
+                          "wt_2", "edu_12_3", "edu_12", "gr_e", "x2nd", "x", "x_Default"));
+  EXPECT_EQ(std::vector(csv.names.begin() + 7, csv.names.end()), names);
+  EXPECT_EQ(csv.names[0], "lp__");
+}
+
+TEST_F(StanCsvFile, IndicesStayIndices) {
+  // As models have them: every number after a dot at the end is an index.
+  StanCsvWriter(path("a.csv"), header_of({"mu", "theta.1", "theta.2", "eta.1.2", "edu.12", "my par.3"}))
+      .finish();
+  const auto a = read_stan_csv(path("a.csv"));
+  EXPECT_THAT(std::vector(a.columns.begin() + 7, a.columns.end()),
+              ElementsAre("mu", "theta.1", "theta.2", "eta.1.2", "edu.12", "my_par.3"));
+  EXPECT_EQ(a.names.back(), "my par.3");
+  // Of names that columns of X were given only the class is one.
+  auto header = header_of({"edu.12.1", "edu 12.1", "edu.12.2", "edu 12.2"});
+  header.parameter_indices = {1, 1, 1, 1};
+  StanCsvWriter(path("b.csv"), header).finish();
+  const auto b = read_stan_csv(path("b.csv"));
+  EXPECT_THAT(std::vector(b.columns.begin() + 7, b.columns.end()),
+              ElementsAre("edu_12.1", "edu_12_2.1", "edu_12.2", "edu_12_2.2"));
+  EXPECT_EQ(std::vector(b.names.begin() + 7, b.names.end()), header.parameter_names);
+  header.parameter_indices = {1};
+  EXPECT_THROW(StanCsvWriter(path("c.csv"), header), Error);
+}
+
 TEST_F(StanCsvFile, MetricMayHaveAnotherSizeThanTheParameters) {
   StanCsvWriter writer(path("x.csv"),
                        header_of({"p.1", "p.2", "p.3"}));  // a simplex is sampled in two numbers

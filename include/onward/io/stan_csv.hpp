@@ -26,6 +26,8 @@ struct StanCsvHeader {
   std::size_t thin = 1;      ///< steps from one kept draw to the next
   std::vector<std::pair<std::string, std::string>> extra;  ///< further `key = value` lines
   std::vector<std::string> parameter_names;  ///< "mu", "theta.1", "eta.1.2": no comma, no line end
+  /// How many of the numbers that each name ends in are indices; empty: all (see csv_names).
+  std::vector<std::size_t> parameter_indices = {};
 };
 
 /// Writes one chain's file as the draws come. Lines reach the disk whole: after a failed write (a full disk)
@@ -78,10 +80,11 @@ class StanCsvWriter {
 struct StanCsv {
   /// The `key = value` comments in order, without nesting and without CmdStan's "(Default)".
   std::vector<std::pair<std::string, std::string>> settings;
-  std::vector<std::string> columns;    ///< as written
-  std::vector<double> values;          ///< row-major, columns.size() a row
-  std::size_t warmup_rows = 0;         ///< rows at the start that belong to warm-up (save_warmup = 1)
-  std::optional<double> step_size;     ///< of the adaptation block
+  std::vector<std::string> columns;  ///< as written
+  std::vector<std::string> names;    ///< what the columns are called: as written, unless a comment says more
+  std::vector<double> values;        ///< row-major, columns.size() a row
+  std::size_t warmup_rows = 0;       ///< rows at the start that belong to warm-up (save_warmup = 1)
+  std::optional<double> step_size;   ///< of the adaptation block
   std::vector<double> inverse_metric;  ///< diagonal; row-major if the file has a dense one
   bool incomplete_last_line = false;   ///< the file ends within a row, which was dropped
 
