@@ -1,7 +1,9 @@
 #include "onward/io/csv_names.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -50,6 +52,19 @@ bool is_plain_name(std::string_view name) {
   return !name.empty() && !is_digit(name.front()) && std::ranges::all_of(name, is_plain);
 }
 
+/// The indices ".1.2" as numbers, the last one first: so compared they are in Stan's order.
+std::vector<std::size_t> reversed_indices(std::string_view text) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t begin = 1; begin < text.size();) {
+    const std::size_t end = std::min(text.find('.', begin), text.size());
+    std::size_t number = 0;
+    std::from_chars(text.data() + begin, text.data() + end, number);
+    numbers.insert(numbers.begin(), number);
+    begin = end + 1;
+  }
+  return numbers;
+}
+
 }  // namespace
 
 CsvNames csv_names(std::span<const std::string> names, std::span<const std::size_t> indices) {
@@ -74,7 +89,17 @@ CsvNames csv_names(std::span<const std::string> names, std::span<const std::size
     }
   }
   CsvNames result;
+  std::map<Key, std::size_t> places;  // of each name, by its first appearance
+  std::vector<std::pair<std::size_t, std::vector<std::size_t>>> ranks;
   for (std::size_t i = 0; i < names.size(); ++i) {
+    ranks.emplace_back(places.try_emplace(keys[i], places.size()).first->second,
+                       reversed_indices(std::string_view(names[i]).substr(keys[i].first.size())));
+  }
+  result.order.resize(names.size());
+  std::iota(result.order.begin(), result.order.end(), std::size_t{0});
+  std::ranges::stable_sort(
+      result.order, {}, [&](std::size_t i) -> const auto& { return ranks[i]; });
+  for (const std::size_t i : result.order) {
     const std::string& base = keys[i].first;
     std::string& written = in_file[keys[i]];
     if (written.empty()) {

@@ -219,7 +219,8 @@ class Parser {
 StanCsvWriter::StanCsvWriter(std::filesystem::path path, const StanCsvHeader& header, IfExists if_exists)
     : path_(std::move(path)), parameters_(header.parameter_names.size()), thin_(header.thin) {
   for (const auto& name : header.parameter_names) check_name(name);
-  const CsvNames names = csv_names(header.parameter_names, header.parameter_indices);
+  CsvNames names = csv_names(header.parameter_names, header.parameter_indices);
+  order_ = std::move(names.order);
   file_ = detail::open_for_writing(path_, if_exists == IfExists::fail);
   // The version is that of the format: CmdStan 2.32 writes its files so.
   buffer_ = fmt::format(
@@ -260,6 +261,7 @@ StanCsvWriter& StanCsvWriter::operator=(StanCsvWriter&& other) noexcept {
   std::swap(buffer_, other.buffer_);
   std::swap(bytes_on_disk_, other.bytes_on_disk_);
   std::swap(parameters_, other.parameters_);
+  std::swap(order_, other.order_);
   std::swap(thin_, other.thin_);
   std::swap(draws_, other.draws_);
   return *this;
@@ -338,9 +340,9 @@ void StanCsvWriter::draw(double lp, double accept_stat, double step_size, bool d
   fmt::format_to(std::back_inserter(buffer_), "{}", thin_);
   buffer_ += divergent ? ",1," : ",0,";
   append_number(-lp);
-  for (double value : parameters) {
+  for (const std::size_t i : order_) {
     buffer_ += ',';
-    append_number(value);
+    append_number(parameters[i]);
   }
   buffer_ += '\n';
   ++draws_;

@@ -356,13 +356,17 @@ TEST_F(Glm, NamesArePlainInTheCsvAndWholeElsewhere) {
       "--out run");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("\nI(x^2).3 "), HasSubstr("\nedu.12.3 ")));
-  EXPECT_THAT(get(path("run/chain-1.csv")),
-              AllOf(HasSubstr("\n# name of I_x_2 = I(x^2)\n# name of edu_12 = edu.12\n"),
-                    HasSubstr(",energy__,intercept.1,I_x_2.1,edu_12.1,intercept.2,I_x_2.2,edu_12.2,")));
+  EXPECT_THAT(
+      get(path("run/chain-1.csv")),
+      AllOf(HasSubstr("\n# name of I_x_2 = I(x^2)\n# name of edu_12 = edu.12\n"),
+            HasSubstr(",energy__,intercept.1,intercept.2,intercept.3,I_x_2.1,I_x_2.2,I_x_2.3,edu_12.1,")));
   EXPECT_EQ(json_file("run/run.json").at("names_in_csv"), (json{{"I_x_2", "I(x^2)"}, {"edu_12", "edu.12"}}));
   const json again = json::parse(onward("summary run --json --quiet").out);
-  EXPECT_EQ(again.at("parameters").at(1).at("name"), "I(x^2).1");
-  EXPECT_EQ(again.at("parameters").at(5).at("name"), "edu.12.2");
+  EXPECT_EQ(again.at("parameters").at(3).at("name"), "I(x^2).1");
+  EXPECT_EQ(again.at("parameters").at(7).at("name"), "edu.12.2");
+  const json first = json_file("run/summary.json");
+  EXPECT_EQ(again["parameters"][3]["mean"], first["parameters"][1]["mean"]);
+  EXPECT_EQ(again["parameters"][7]["mean"], first["parameters"][5]["mean"]);
 }
 
 TEST_F(Glm, TimeLimitAndInterruptKeepWhatThereIs) {

@@ -16,6 +16,16 @@ for (i in seq_along(files)) {
   sampler <- get_sampler_params(fit, inc_warmup = FALSE)[[i]]
   stopifnot(all(sampler[, "stepsize__"] == plain$stepsize__), all(sampler[, "divergent__"] == plain$divergent__))
 }
+# By name: rstan finds the entries of an array by counting columns.
+named <- lapply(files, function(file) read.csv(file, comment.char = "#", check.names = FALSE))
+for (name in setdiff(unique(sub("\\..*", "", names(parameters))), "lp__")) {
+  drawn <- extract(fit, name, permuted = FALSE)
+  for (entry in dimnames(drawn)[[3]]) {
+    column <- gsub(",", ".", sub("\\]$", "", sub("\\[", ".", if (dim(drawn)[3] == 1 && name %in% names(plain)) name else entry)))
+    stopifnot(sub("\\..*", "", column) == name)
+    for (i in seq_along(files)) stopifnot(all(drawn[, i, entry] == named[[i]][[column]]))
+  }
+}
 stopifnot(all(is.finite(get_elapsed_time(fit))))
 print(fit, digits_summary = 3)
 cat("rstan reads", length(files), "chains of", nrow(plain), "draws: ok\n")

@@ -194,10 +194,24 @@ TEST_F(StanCsvFile, IndicesStayIndices) {
   StanCsvWriter(path("b.csv"), header).finish();
   const auto b = read_stan_csv(path("b.csv"));
   EXPECT_THAT(std::vector(b.columns.begin() + 7, b.columns.end()),
-              ElementsAre("edu_12.1", "edu_12_2.1", "edu_12.2", "edu_12_2.2"));
-  EXPECT_EQ(std::vector(b.names.begin() + 7, b.names.end()), header.parameter_names);
+              ElementsAre("edu_12.1", "edu_12.2", "edu_12_2.1", "edu_12_2.2"));
+  EXPECT_THAT(std::vector(b.names.begin() + 7, b.names.end()),
+              ElementsAre("edu.12.1", "edu.12.2", "edu 12.1", "edu 12.2"));
   header.parameter_indices = {1};
   EXPECT_THROW(StanCsvWriter(path("c.csv"), header), Error);
+}
+
+/// rstan's extract() counts on it that arrays stand together, the first index running fastest.
+TEST_F(StanCsvFile, ArraysAreInStansOrder) {
+  StanCsvWriter writer(path("a.csv"),
+                       header_of({"b.1.1", "a.1", "b.1.2", "a.10", "a.2", "b.2.1", "c", "b.2.2"}));
+  writer.draw(0, 1, 1, false, std::vector<double>{11, 1, 12, 10, 2, 21, 0, 22});
+  writer.finish();
+  const auto csv = read_stan_csv(path("a.csv"));
+  EXPECT_THAT(std::vector(csv.columns.begin() + 7, csv.columns.end()),
+              ElementsAre("b.1.1", "b.2.1", "b.1.2", "b.2.2", "a.1", "a.2", "a.10", "c"));
+  EXPECT_THAT(std::vector(csv.values.begin() + 7, csv.values.end()),
+              ElementsAre(11, 21, 12, 22, 1, 2, 10, 0));
 }
 
 TEST_F(StanCsvFile, MetricMayHaveAnotherSizeThanTheParameters) {

@@ -3,6 +3,9 @@
 // of an index (theta.1.2 is theta[1,2]), and some evaluate names as code. So everything before the indices is
 // made of letters, digits and underscores: `I(x^2)` becomes `I_x_2`, `edu.12` becomes `edu_12`. Names that
 // would be the same then get a number. What they are really called stands in the file's comments.
+//
+// Readers also count on Stan's order: the entries of an array stand together, the first index running
+// fastest. rstan mixes them up otherwise, without a word.
 
 #include <cstddef>
 #include <span>
@@ -13,7 +16,8 @@
 namespace onward {
 
 struct CsvNames {
-  std::vector<std::string> columns;  ///< one for each parameter
+  std::vector<std::string> columns;  ///< one for each parameter, in the order of the file
+  std::vector<std::size_t> order;    ///< which parameter each column is of
   /// Names that had to be changed: as they are in the file and as they are, both without indices.
   std::vector<std::pair<std::string, std::string>> changed;
 };

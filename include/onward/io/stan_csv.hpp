@@ -46,8 +46,9 @@ class StanCsvWriter {
   /// An empty metric means none was used and is written as ones.
   void adaptation(double step_size, std::span<const double> inverse_metric_diagonal, bool terminated = true);
 
-  /// One kept draw. The columns that only Hamiltonian samplers have are filled so that readers make sense of
-  /// them: treedepth__ 0, n_leapfrog__ the steps since the last draw (thin), energy__ -lp.
+  /// One kept draw, in the order of the header's names; the file has Stan's (see csv_names). The columns that
+  /// only Hamiltonian samplers have are filled so that readers make sense of them: treedepth__ 0,
+  /// n_leapfrog__ the steps since the last draw (thin), energy__ -lp.
   void draw(double lp, double accept_stat, double step_size, bool divergent,
             std::span<const double> parameters);
 
@@ -72,6 +73,7 @@ class StanCsvWriter {
   std::string buffer_;  // whole lines only, between calls
   std::uint64_t bytes_on_disk_ = 0;
   std::size_t parameters_ = 0;
+  std::vector<std::size_t> order_;  // which parameter each column is of
   std::size_t thin_ = 1;
   std::size_t draws_ = 0;
 };
