@@ -149,6 +149,24 @@ TEST_F(Stop, AFullStderrDoesNotMatter) {
   EXPECT_TRUE(fs::exists(path("run/draws.png")));
 }
 
+TEST_F(Stop, ClosedStandardStreamsDoNotBecomeFilesOfDraws) {
+  for (const int closed : {0, 1, 2}) {
+    SCOPED_TRACE(closed);
+    const std::string out = "run" + std::to_string(closed);
+    // Long enough for lines of progress.
+    Started run(split("sample funnel --dim 3 --sampler mala --draws 100000000 --warmup 100 --chains 1 "
+                      "--thin 100 --seed 1 --max-seconds 2.5 --out " +
+                      out),
+                {.folder = path(""), .closed = closed});
+    run.wait();
+    const std::string draws = get(path(out + "/chain-1.csv"));
+    EXPECT_TRUE(draws.starts_with("# stan_version_major"));
+    EXPECT_THAT(draws, Not(HasSubstr("%")));
+    expect_whole_lines(out + "/chain-1.csv");
+    EXPECT_EQ(onward("summary " + out).code, 0);
+  }
+}
+
 TEST_F(Stop, InterruptedWhileTheSamplerIsChosen) {
   int ours = -1, theirs = -1;
   ASSERT_EQ(::openpty(&ours, &theirs, nullptr, nullptr, nullptr), 0);
