@@ -47,6 +47,7 @@ struct Settings {
   std::size_t threads = 0;
   std::string experiment, kl = "forward", out;
   bool quick = false, json = false, quiet = false, force = false, resume = false;
+  std::optional<RunFolder> folder;  ///< of --out, locked while the table is made
 };
 
 std::atomic<bool> stop_asked{false};
@@ -56,7 +57,7 @@ extern "C" void ask_paper_to_stop(int signal_number) {
 }
 
 /// The folder of --out: a new one, or with --resume the one of a run that was cut short, or with --force
-/// cleared.
+/// cleared. Nobody else writes to it until the program ends.
 void prepare_folder(Settings& s) {
   if (s.out.empty()) {
     if (s.resume) throw UsageError("--resume needs the --out of the run to go on with");
@@ -67,8 +68,9 @@ void prepare_folder(Settings& s) {
     const bool begun = s.experiment == "funnel" ? fs::exists(folder / "checkpoint") : fs::exists(folder);
     if (!begun)
       throw Error(fmt::format("{} has no checkpoint to go on from; leave --resume out to begin", s.out));
+    s.folder.emplace(RunFolder::reopen(folder));
   } else {
-    RunFolder::create(folder, s.force);
+    s.folder.emplace(RunFolder::create(folder, s.force));
     for (const auto& entry : fs::directory_iterator(folder)) {
       const std::string file = entry.path().filename().string();
       if (file.starts_with("row-") && file.ends_with(".json")) fs::remove(entry.path());

@@ -51,6 +51,28 @@ std::vector<fs::path> files_of(const fs::path& directory) {
   return files;
 }
 
+/// Whether there is anything in the folder besides a lock.
+bool has_files(const fs::path& directory) {
+  std::error_code error;
+  fs::directory_iterator at(directory, error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error))
+    if (at->path().filename() != FolderLock::file_name) return true;
+  if (error) detail::throw_system_error("read the folder", directory, error.value());
+  return false;
+}
+
+void check_free(const fs::path& directory, bool force) {
+  if (!force && has_files(directory))
+    throw Error(
+        fmt::format("the folder {} exists already. Choose another --out, or replace the run in it with "
+                    "--force.",
+                    directory.string()));
+}
+
+void check_lock(const fs::path& directory) {
+  if (FolderLock::holder(directory)) FolderLock{directory};  // says so, unless it is free by now
+}
+
 void sync_folder(const fs::path& directory) {
   // The new name is on disk once its folder is. Some file systems cannot be asked; nothing is lost then.
   const int folder = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -68,11 +90,8 @@ void RunFolder::check(const fs::path& directory, bool force) {
     if (!fs::is_directory(status))
       throw Error(fmt::format("{} is a file: a run needs a folder of its own. Choose another --out.",
                               directory.string()));
-    if (!force)
-      throw Error(
-          fmt::format("the folder {} exists already. Choose another --out, or replace the run in it with "
-                      "--force.",
-                      directory.string()));
+    check_free(directory, force);
+    check_lock(directory);
   }
   // The nearest folder that is there already must take what is to be made.
   fs::path there = fs::absolute(directory, error).lexically_normal();
@@ -85,17 +104,15 @@ void RunFolder::check(const fs::path& directory, bool force) {
 RunFolder RunFolder::create(const fs::path& directory, bool force) {
   check(directory, force);
   std::error_code error;
-  if (fs::exists(fs::status(directory, error))) {
-    for (const auto& file : files_of(directory))
-      if (made_by_a_run(file) && !fs::remove(file, error) && error)
-        detail::throw_system_error("remove", file, error.value());
-  } else {
-    fs::create_directories(directory, error);
-    if (error) detail::throw_system_error("make the folder", directory, error.value());
-  }
-  if (::access(directory.c_str(), W_OK | X_OK) != 0)
-    detail::throw_system_error("write to the folder", directory, errno);
-  return RunFolder(directory);
+  fs::create_directories(directory, error);
+  if (error) detail::throw_system_error("make the folder", directory, error.value());
+  RunFolder folder(directory);
+  folder.lock_.emplace(directory);
+  check_free(directory, force);  // another run may have come and gone before the lock
+  for (const auto& file : files_of(directory))
+    if (made_by_a_run(file) && !fs::remove(file, error) && error)
+      detail::throw_system_error("remove", file, error.value());
+  return folder;
 }
 
 RunFolder RunFolder::open(const fs::path& directory) {
@@ -106,6 +123,12 @@ RunFolder RunFolder::open(const fs::path& directory) {
   if (!fs::is_directory(status))
     throw Error(fmt::format("{} is not a folder. Give the folder of a run.", directory.string()));
   return RunFolder(directory);
+}
+
+RunFolder RunFolder::reopen(const fs::path& directory) {
+  RunFolder folder = open(directory);
+  folder.lock_.emplace(directory);
+  return folder;
 }
 
 fs::path RunFolder::chain_csv(std::size_t chain) const {

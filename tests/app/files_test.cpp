@@ -164,5 +164,19 @@ TEST_F(OutFolder, HoldsTheWholeRun) {
   EXPECT_EQ(run.at("settings").at("draws"), 20);
 }
 
+TEST_F(Files, ForceDoesNotTouchALiveRun) {
+  Started live(split("sample gaussian --dim 2 --sampler mala --draws 10000000 --chains 1 --seed 1 --out run"),
+               {.folder = path("")});
+  wait_until([&] { return fs::exists(path("run/chain-1.csv")); });
+  const Outcome other = onward("sample gaussian --dim 2 --draws 10 --seed 2 --out run --force");
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err, HasSubstr("a run is writing to the folder run (process "));
+  live.send(SIGINT);
+  EXPECT_EQ(live.wait().code, 130);
+  EXPECT_EQ(json_file("run/run.json").at("settings").at("seed"), 1);
+  EXPECT_FALSE(fs::exists(path("run/.lock")));
+  EXPECT_EQ(onward("sample gaussian --dim 2 --draws 10 --seed 2 --out run --force").code, 0);
+}
+
 }  // namespace
 }  // namespace onward::testing
