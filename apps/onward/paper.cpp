@@ -70,7 +70,7 @@ void prepare_folder(Settings& s) {
       throw Error(fmt::format("{} has no checkpoint to go on from; leave --resume out to begin", s.out));
     s.folder.emplace(RunFolder::reopen(folder));
   } else {
-    s.folder.emplace(RunFolder::create(folder, s.force));
+    s.folder.emplace(RunFolder::create(folder, s.force)).replace();
     for (const auto& entry : fs::directory_iterator(folder)) {
       const std::string file = entry.path().filename().string();
       if (file.starts_with("row-") && file.ends_with(".json")) fs::remove(entry.path());

@@ -5,10 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <functional>
 
 #include <optional>
+#include <thread>
 #include <tuple>
+#include <vector>
 
 #include "io/scratch.hpp"
 #include "onward/error.hpp"
@@ -59,7 +63,7 @@ TEST_F(RunFolderTest, ForceRemovesARunAndNothingElse) {
   fs::create_directories(path("out/inner.png"));
   put("out/inner.png/run.json", "mine");
 
-  std::ignore = RunFolder::create(path("out"), true);
+  RunFolder::create(path("out"), true).replace();
   std::vector<std::string> left;
   for (const auto& entry : fs::directory_iterator(path("out"))) left.push_back(entry.path().filename());
   auto expected = kept;
@@ -119,6 +123,85 @@ TEST_F(RunFolderTest, ALockDiesWithItsProcess) {
   ::waitpid(child, nullptr, 0);
   EXPECT_EQ(FolderLock::holder(path("out")), std::nullopt);
   EXPECT_EQ(RunFolder::create(path("out")).path(), path("out"));
+}
+
+TEST_F(RunFolderTest, TheOldRunStaysUntilTheNewOneHasBegun) {
+  fs::create_directories(path("out"));
+  put("out/run.json", "old");
+  put("out/chain-1.csv", "old");
+  put("out/chain-2.csv", "old");
+  put("out/notes.txt", "mine");
+  const auto expect_old_run = [&] {
+    for (const char* name : {"out/run.json", "out/chain-1.csv", "out/chain-2.csv"})
+      EXPECT_EQ(get(path(name)), "old") << name;
+    EXPECT_EQ(get(path("out/notes.txt")), "mine");
+    EXPECT_EQ(std::distance(fs::directory_iterator(path("out")), {}), 4);
+  };
+  {
+    const RunFolder failing = RunFolder::create(path("out"), true);
+    EXPECT_FALSE(fs::exists(path("out/chain-1.csv")));
+    put("out/run.json", "new");
+    put("out/chain-3.csv", "new");
+  }
+  expect_old_run();
+
+  // Killed before it began: the old run comes back with whoever takes the folder next.
+  const auto killed = [&](const std::function<void()>& before) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const RunFolder folder = RunFolder::create(path("out"), true);
+      before();
+      ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+  };
+  killed([&] { put("out/run.json", "new"); });
+  EXPECT_EQ(get(path("out/run.json")), "new");
+  std::ignore = RunFolder::reopen(path("out"));
+  expect_old_run();
+  // Killed while the files were being moved: those that are still in place are of the old run.
+  killed([&] {
+    fs::rename(path("out/.replaced"), path("out/.moving"));
+    fs::rename(path("out/.moving/chain-2.csv"), path("out/chain-2.csv"));
+  });
+  std::ignore = RunFolder::create(path("out"), true);
+  expect_old_run();
+
+  RunFolder begun = RunFolder::create(path("out"), true);
+  put("out/run.json", "new");
+  begun.replace();
+  begun.replace();
+  EXPECT_EQ(get(path("out/run.json")), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("out")), {}), 3);  // and the notes and the lock
+}
+
+TEST_F(RunFolderTest, TheNextFreeNameIsTakenByOneAlone) {
+  fs::create_directories(path("out"));
+  put("out-3", "a file");
+  std::vector<RunFolder> folders;
+  for (int i = 0; i < 3; ++i) folders.push_back(RunFolder::create_next(path("out")));
+  EXPECT_EQ(folders[0].path(), path("out-2"));
+  EXPECT_EQ(folders[1].path(), path("out-4"));
+  EXPECT_EQ(folders[2].path(), path("out-5"));
+  EXPECT_THAT(error_of([&] { std::ignore = RunFolder::create(path("out-4")); }),
+              HasSubstr("a run is writing"));
+
+  std::vector<fs::path> taken(16);
+  {
+    std::vector<std::jthread> threads;
+    for (auto& place : taken)
+      threads.emplace_back([&] {
+        const RunFolder folder = RunFolder::create_next(path("race"));
+        place = folder.path();
+        put(place.filename().string() + "/run.json", "");
+      });
+  }
+  std::ranges::sort(taken);
+  EXPECT_EQ(std::ranges::adjacent_find(taken), taken.end());
+  EXPECT_TRUE(fs::exists(path("race-16")));
+  EXPECT_FALSE(fs::exists(path("race-17")));
+  EXPECT_THAT(error_of([&] { std::ignore = RunFolder::create_next(path("none/out")); }),
+              HasSubstr("No such file"));
 }
 
 TEST_F(RunFolderTest, SaysWhyAFolderCannotBeMade) {

@@ -69,7 +69,7 @@ TEST_F(Keeper, FilesHoldTheDrawsAndWhatTheyPredict) {
   EXPECT_GT(sd.as<double>()[1], 0);
   // A run that replaces this one clears them away with the rest.
   folder.reset();
-  folder.emplace(RunFolder::create(path("run"), true));
+  folder.emplace(RunFolder::create(path("run"), true)).replace();
   folder.reset();
   EXPECT_TRUE(std::filesystem::is_empty(path("run")));
 }
