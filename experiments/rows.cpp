@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
 
 namespace onward::experiments {
@@ -47,7 +49,7 @@ void work_in_child(const RowJob& job, int out) {
   } catch (const std::exception& problem) {
     last = {{"problem", problem.what()}};
   }
-  write_all(out, last.dump() + "\n");
+  write_all(out, json_text(last) + "\n");
 }
 
 /// What the child said last; nothing if it was stopped.
@@ -112,21 +114,28 @@ std::optional<ordered_json> kept_row(const std::string& folder, const RowJob& jo
   if (folder.empty()) return std::nullopt;
   std::ifstream in(row_file(folder, job));
   if (!in) return std::nullopt;
-  const auto json = ordered_json::parse(in, nullptr, false);
-  if (json.is_discarded()) return std::nullopt;
+  std::ostringstream text;
+  text << in.rdbuf();
+  ordered_json json;
+  try {
+    json = parse_json<ordered_json>(text.str(), row_file(folder, job).string());
+  } catch (const Error&) {
+    return std::nullopt;  // damaged: the row is made again
+  }
+  if (!json.is_object() || !json.contains("row")) return std::nullopt;
   const auto settings = json.value("settings", ordered_json::object());
   if (job.replaces && settings != job.settings) return std::nullopt;
   for (const auto& [key, value] : job.settings.items())
     if (!settings.contains(key) || settings.at(key) != value)
       throw Error(fmt::format(
           "{} was made with {} {}, not {}: give another folder by --out, or --force to make every row anew",
-          row_file(folder, job).string(), key, settings.contains(key) ? settings.at(key).dump() : "unset",
-          value.dump()));
+          row_file(folder, job).string(), key, settings.contains(key) ? json_text(settings.at(key)) : "unset",
+          json_text(value)));
   if (settings.size() != job.settings.size())
     throw Error(fmt::format(
         "{} was made with other settings ({}): give another folder by --out, or --force to make every row "
         "anew",
-        row_file(folder, job).string(), settings.dump()));
+        row_file(folder, job).string(), json_text(settings)));
   return json.at("row");
 }
 
@@ -138,7 +147,7 @@ std::optional<ordered_json> make_row(const std::string& folder, const RowJob& jo
   auto row = row_by_child(job, progress, stop);
   if (row && !folder.empty())
     write_file_atomically(row_file(folder, job),
-                          ordered_json{{"settings", job.settings}, {"row", *row}}.dump(1) + "\n");
+                          json_text(ordered_json{{"settings", job.settings}, {"row", *row}}, 1) + "\n");
   return row;
 }
 

@@ -18,6 +18,7 @@
 #include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/util/suggest.hpp"
 #include "paper_cnn.hpp"
@@ -112,7 +113,7 @@ int paper_funnel(Settings& s) {
     write_file_atomically(folder / "table.txt", experiments::funnel_text(*table));
     write_file_atomically(folder / "table.md", experiments::funnel_markdown(*table));
     write_file_atomically(folder / "table.csv", experiments::funnel_csv(*table));
-    write_file_atomically(folder / "table.json", json.dump(1) + "\n");
+    write_file_atomically(folder / "table.json", json_text(json, 1) + "\n");
     experiments::funnel_figures(*table, s.out);
     for (std::size_t dim : table->settings.dims) {
       std::vector<experiments::FunnelDraws> draws;
@@ -123,7 +124,7 @@ int paper_funnel(Settings& s) {
     experiments::single_step_figure(s.out, s.funnel.seed);
   }
   if (s.json)
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   else
     fmt::print("{}\n{}\n", experiments::funnel_text(*table), duration(table->seconds));
   return done;
@@ -152,11 +153,11 @@ int paper_logreg(Settings& s) {
     const fs::path folder = s.out;
     write_file_atomically(folder / "table.txt", experiments::logreg_text(*table));
     write_file_atomically(folder / "table.md", experiments::logreg_markdown(*table));
-    write_file_atomically(folder / "table.json", json.dump(1) + "\n");
+    write_file_atomically(folder / "table.json", json_text(json, 1) + "\n");
     experiments::logreg_figure(*table, s.out);
   }
   if (s.json)
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   else
     fmt::print("{}\n{}\n", experiments::logreg_text(*table), duration(table->seconds));
   return done;
@@ -183,11 +184,11 @@ int paper_bnn(Settings& s) {
     write_file_atomically(folder / "table.txt", experiments::bnn_text(*table));
     write_file_atomically(folder / "table.md", experiments::bnn_markdown(*table));
     write_file_atomically(folder / "table.csv", experiments::bnn_csv(*table));
-    write_file_atomically(folder / "table.json", json.dump(1) + "\n");
+    write_file_atomically(folder / "table.json", json_text(json, 1) + "\n");
     experiments::bnn_figures(*table, s.out);
   }
   if (s.json)
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   else
     fmt::print("{}\n{}\n", experiments::bnn_text(*table), duration(table->seconds));
   return done;

@@ -14,6 +14,7 @@
 #include "number_options.hpp"
 #include "onward/data/data_set.hpp"
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
 #include "progress_bar.hpp"
 
@@ -116,7 +117,7 @@ void write_tables(const experiments::CnnTable& table, const nlohmann::ordered_js
   const fs::path folder = out;
   write_file_atomically(folder / "table.txt", experiments::cnn_text(table));
   write_file_atomically(folder / "table.md", experiments::cnn_markdown(table));
-  write_file_atomically(folder / "table.json", json.dump(1) + "\n");
+  write_file_atomically(folder / "table.json", json_text(json, 1) + "\n");
   if (table.settings.quality)
     write_file_atomically(folder / "quality.csv", experiments::cnn_quality_csv(table));
   if (table.settings.timing) write_file_atomically(folder / "timing.csv", experiments::cnn_timing_csv(table));
@@ -254,7 +255,7 @@ int paper_cnn(CnnRequest& request, const PaperCommons& commons) {
     if (!commons.out.empty()) write_tables(*table, json, commons.out);
     if (!commons.json) fmt::print("{}\n{}\n", experiments::cnn_text(*table), duration(table->seconds));
   }
-  if (commons.json) fmt::print("{}\n", json.dump());
+  if (commons.json) fmt::print("{}\n", json_text(json));
   return done;
 }
 

@@ -26,6 +26,7 @@
 #include "onward/glm/mode.hpp"
 #include "onward/glm/run.hpp"
 #include "onward/io/csv_listener.hpp"
+#include "onward/io/json.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/net/draw_keeper.hpp"
 #include "onward/plot/run_picture.hpp"
@@ -385,7 +386,7 @@ int sample_model(Settings& s) {
     auto json = run_json(s, plan.net, settings, dimension, status);
     if (choice) json["choice"] = choice_json(*choice);
     if (tuning) json["tuning"] = tuning_json(*tuning);
-    write_file_atomically(folder->run_json(), json.dump(1) + "\n");
+    write_file_atomically(folder->run_json(), json_text(json, 1) + "\n");
   };
   write_status("running");
   std::optional<Run> finished;
@@ -446,11 +447,11 @@ int sample_model(Settings& s) {
     result["predictions"] = predictions_json(*plan.net, *predictive);
     keep([&] { net::write_predictions(*folder, *predictive, predictive->width()); });
   }
-  keep([&] { write_file_atomically(folder->summary_json(), result.dump(1) + "\n"); });
+  keep([&] { write_file_atomically(folder->summary_json(), json_text(result, 1) + "\n"); });
   if (sampled.chains > 0) keep([&] { draw_picture(*folder, run); });
 
   if (s.json)
-    fmt::print("{}\n", result.dump());
+    fmt::print("{}\n", json_text(result));
   else if (sampled.chains > 0)
     print_result(s, run, sampled);
   if (predictive && !s.json) fmt::print("{}\n", describe_predictions(*plan.net, *predictive));

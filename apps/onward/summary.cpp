@@ -10,6 +10,7 @@
 #include "notes.hpp"
 #include "onward/diagnostics/summary.hpp"
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/io/stan_csv.hpp"
@@ -67,7 +68,7 @@ int summarise_files(const Settings& s) {
                                {"min_ess_bulk", worst.ess_bulk},
                                {"min_ess_tail", worst.ess_tail}};
     if (s.all_parameters || parameters.size() <= 1000) out["parameters"] = summary_json(parameters);
-    fmt::print("{}\n", out.dump());
+    fmt::print("{}\n", json_text(out));
   } else {
     fmt::print("{}",
                summary_table(parameters, {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));

@@ -45,8 +45,11 @@ TEST_F(Rows, AreFoundAgainIfNothingChanged) {
   other.replaces = true;
   EXPECT_NE(made(other, folder), first);
   // What is no row is made anew.
-  put("row-a.json", "{\"settings\": ");
-  EXPECT_TRUE(made(job(), folder)->contains("process"));
+  for (const std::string& text : {std::string("{\"settings\": "), std::string("[]"), std::string("{}"),
+                                  std::string(200'000, '[') + std::string(200'000, ']')}) {
+    put("row-a.json", text);
+    EXPECT_TRUE(made(job(), folder)->contains("process"));
+  }
   EXPECT_THAT(get(path("row-a.json")), HasSubstr("\"seed\": 1"));
 }
 
