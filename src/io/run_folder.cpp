@@ -1,6 +1,5 @@
 #include "onward/io/run_folder.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,14 +73,6 @@ void check_lock(const fs::path& directory) {
   if (FolderLock::holder(directory)) FolderLock{directory};  // says so, unless it is free by now
 }
 
-void sync_folder(const fs::path& directory) {
-  // The new name is on disk once its folder is. Some file systems cannot be asked; nothing is lost then.
-  const int folder = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  ::fsync(folder);
-  ::close(folder);
-}
-
 void move_files(const std::vector<fs::path>& files, const fs::path& to) {
   for (const auto& file : files)
     if (const fs::path place = to / file.filename(); ::rename(file.c_str(), place.c_str()) != 0)
@@ -119,7 +110,7 @@ class RunFolder::OldRun {
     if (::mkdir(moving_.c_str(), 0777) != 0) detail::throw_system_error("make the folder", moving_, errno);
     move_files(files, moving_);
     rename(moving_, replaced_);
-    sync_folder(directory_);
+    detail::sync_folder(directory_);
   }
 
   void restore() {
@@ -130,7 +121,7 @@ class RunFolder::OldRun {
     if (!fs::is_directory(fs::symlink_status(moving_))) return;
     move_files(files_of(moving_), directory_);
     ::rmdir(moving_.c_str());
-    sync_folder(directory_);
+    detail::sync_folder(directory_);
   }
 
   void remove() {
@@ -264,7 +255,7 @@ void write_file_atomically(const fs::path& path, std::string_view text) {
   if (::close(file) != 0 && written) give_up(errno);
   if (!written) give_up(error);
   if (::rename(temporary.c_str(), path.c_str()) != 0) give_up(errno);
-  sync_folder(path.parent_path());
+  detail::sync_folder(path.parent_path());
 }
 
 }  // namespace onward

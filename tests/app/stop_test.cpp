@@ -54,6 +54,7 @@ TEST_F(Stop, InterruptedWhileSampling) {
   const Outcome again = onward("summary run");
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(outcome.out, HasSubstr(again.out));
+  EXPECT_THAT(again.err, HasSubstr("note: the run was interrupted, after "));
 }
 
 TEST_F(Stop, InterruptedInWarmUp) {
@@ -79,6 +80,13 @@ TEST_F(Stop, KilledOnTheSpot) {
   const Outcome again = onward("summary run");
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("x.2"));
+  EXPECT_THAT(again.err, HasSubstr("note: the run ended without a word (killed, say"));
+  EXPECT_THAT(again.err, HasSubstr("of 10000000 draws a chain"));
+  EXPECT_EQ(nlohmann::json::parse(onward("summary run --json --quiet").out).at("status"), "died");
+  put("run/run.json", "{\"status\"");
+  const Outcome damaged = onward("summary run");
+  EXPECT_EQ(damaged.code, 0);
+  EXPECT_THAT(damaged.err, HasSubstr("note: run/run.json: not valid JSON"));
 }
 
 TEST_F(Stop, TimeLimit) {
