@@ -222,6 +222,24 @@ TEST_F(Stop, ProgressInPlainLines) {
   EXPECT_THAT(outcome.err, Not(HasSubstr("\r")));
 }
 
+TEST_F(Stop, ADumbTerminalHasPlainLines) {
+  int ours = -1, theirs = -1;
+  ASSERT_EQ(::openpty(&ours, &theirs, nullptr, nullptr, nullptr), 0);
+  const char* const before = std::getenv("TERM");
+  const std::string kept = before != nullptr ? before : "";
+  ASSERT_EQ(::setenv("TERM", "dumb", 1), 0);
+  Started run(split(long_run), {.folder = path(""), .terminal = theirs});
+  ASSERT_EQ(before != nullptr ? ::setenv("TERM", kept.c_str(), 1) : ::unsetenv("TERM"), 0);
+  ::close(theirs);
+  std::string shown;
+  char bytes[4096];
+  for (ssize_t n; (n = ::read(ours, bytes, sizeof bytes)) > 0;) shown.append(bytes, static_cast<size_t>(n));
+  ::close(ours);
+  EXPECT_EQ(run.wait().code, 0);
+  EXPECT_THAT(shown, HasSubstr("%  "));
+  EXPECT_THAT(shown, Not(HasSubstr("\x1b")));
+}
+
 TEST_F(Stop, ProgressBarFitsTheTerminal) {
   for (const std::size_t columns : {100u, 50u}) {
     int ours = -1, theirs = -1;
