@@ -23,7 +23,7 @@ using nlohmann::ordered_json;
 /// What the weights depend on.
 ordered_json settings_json(const PretrainingSettings& s) {
   return {{"width", s.width},           {"images", s.images},
-          {"held_out", s.held_out},     {"data", s.data},
+          {"held_out", s.held_out},     {"data", data_settings(s.data)},
           {"epochs", s.sgd.epochs},     {"batch", s.sgd.batch},
           {"rate", s.sgd.rate},         {"rising", s.sgd.rising},
           {"momentum", s.sgd.momentum}, {"weight_decay", s.sgd.weight_decay},

@@ -1,5 +1,6 @@
 #include "rows.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -15,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
 #include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
@@ -149,6 +152,25 @@ std::optional<ordered_json> make_row(const std::string& folder, const RowJob& jo
     write_file_atomically(row_file(folder, job),
                           json_text(ordered_json{{"settings", job.settings}, {"row", *row}}, 1) + "\n");
   return row;
+}
+
+ordered_json data_settings(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (path.empty()) return "";
+  std::vector<fs::path> files;
+  if (fs::is_directory(path)) {
+    for (const auto& entry : fs::directory_iterator(path))
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    std::ranges::sort(files);
+  } else {
+    files.emplace_back(path);
+  }
+  ordered_json json{{"path", path}, {"files", ordered_json::object()}};
+  for (const auto& file : files) {
+    const Fingerprint found = known_fingerprint(file);
+    json["files"][file.filename().string()] = {{"bytes", found.bytes}, {"md5", found.md5}};
+  }
+  return json;
 }
 
 bool has_row(const std::string& folder, const RowJob& job) { return kept_row(folder, job).has_value(); }
