@@ -3,9 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -94,11 +97,16 @@ nlohmann::ordered_json pretraining_json(const CnnRequest& request, const Pretrai
           {"epochs", to_json(epochs)}};
 }
 
-/// A folder of its own that is removed at the end.
+/// A folder of its own that is removed at the end. Its name cannot be guessed, so nobody can have put a link
+/// there.
 class ScratchFolder {
  public:
-  ScratchFolder() : path_(fs::temp_directory_path() / fmt::format("onward-cnn-{}", ::getpid())) {
-    fs::create_directories(path_);
+  ScratchFolder() {
+    std::string name = (fs::temp_directory_path() / "onward-cnn-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw Error(fmt::format("cannot make a folder in {}: {}. Set TMPDIR to another place.",
+                              fs::temp_directory_path().string(), std::generic_category().message(errno)));
+    path_ = name;
   }
   ~ScratchFolder() {
     std::error_code ignored;
