@@ -275,7 +275,7 @@ ordered_json row_settings(const BnnSettings& s, const std::string& sampler, doub
                     {"thin", s.thin},     {"chains", s.chains},
                     {"hidden", s.hidden}, {"prior_sd", s.prior_sd},
                     {"sigma", s.sigma},   {"seed", s.seed},
-                    {"tune", s.tune},     {"data", s.data},
+                    {"tune", s.tune},     {"data", data_settings(s.data)},
                     {"format", 3},        {"directions", directions_of(s, sampler)}};
   if (const auto it = s.step_sizes.find(sampler); it != s.step_sizes.end()) json["step_size"] = it->second;
   return json;

@@ -124,7 +124,7 @@ class Rows {
                                 {"memory_limit", s_.memory_limit},
                                 {"width", s_.width},
                                 {"threads", s_.threads},
-                                {"data", s_.data}};
+                                {"data", data_settings(s_.data)}};
     const std::string name =
         fmt::format("time-{}{}-{}", sampler, form ? fmt::format("-{}", word_of(*form)) : "", images);
     const auto row = make(name, settings, timing_price(sampler, images), [&](const Share& share) {
@@ -145,13 +145,10 @@ class Rows {
   }
 
   ordered_json shared_settings() const {
-    return {{"weights", weights_},
-            {"width", s_.width},
-            {"images", s_.images},
-            {"held_out", s_.held_out},
-            {"test_images", s_.test_images},
-            {"prior_sd", s_.prior_sd},
-            {"data", s_.data}};
+    return {{"weights", weights_},           {"width", s_.width},
+            {"images", s_.images},           {"held_out", s_.held_out},
+            {"test_images", s_.test_images}, {"prior_sd", s_.prior_sd},
+            {"data", data_settings(s_.data)}};
   }
 
   template <class Work>

@@ -9,6 +9,7 @@
 #include "cnn_images.hpp"
 #include "onward/error.hpp"
 #include "onward/io/cifar.hpp"
+#include "onward/io/json.hpp"
 #include "onward/net/predictive.hpp"
 #include "onward/net/weights.hpp"
 
@@ -22,7 +23,7 @@ using nlohmann::ordered_json;
 /// What the weights depend on.
 ordered_json settings_json(const PretrainingSettings& s) {
   return {{"width", s.width},           {"images", s.images},
-          {"held_out", s.held_out},     {"data", s.data},
+          {"held_out", s.held_out},     {"data", data_settings(s.data)},
           {"epochs", s.sgd.epochs},     {"batch", s.sgd.batch},
           {"rate", s.sgd.rate},         {"rising", s.sgd.rising},
           {"momentum", s.sgd.momentum}, {"weight_decay", s.sgd.weight_decay},
@@ -77,7 +78,7 @@ Pretraining train(const PretrainingSettings& s, const EpochListener& listener, c
   Pretraining epochs;
   const fs::path state_file = fs::path(s.folder) / "training.safetensors";
   if (auto stored = net::read_state(state_file)) {
-    const auto note = ordered_json::parse(stored->note);
+    const auto note = parse_json<ordered_json>(stored->note, state_file.string());
     if (note.at("settings") == settings_json(s)) {
       epochs = pretraining_from_json(note.at("epochs"));
       sgd.set_state(std::move(stored->state));
@@ -93,7 +94,7 @@ Pretraining train(const PretrainingSettings& s, const EpochListener& listener, c
     epochs.push_back({epochs.size() + 1, sgd.state().losses.back(), *scores.accuracy, scores.nll,
                       std::chrono::duration<double>(Clock::now() - begin).count()});
     const ordered_json note{{"settings", settings_json(s)}, {"epochs", to_json(epochs)}};
-    net::write_state(state_file, {sgd.state(), note.dump()});
+    net::write_state(state_file, {sgd.state(), json_text(note)});
     listener(epochs.back());
   }
   const std::vector<double> theta(sgd.state().parameters.begin(), sgd.state().parameters.end());

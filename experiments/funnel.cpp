@@ -18,8 +18,10 @@
 #include "onward/diagnostics/compare.hpp"
 #include "onward/diagnostics/convergence.hpp"
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "onward/target/lanes.hpp"
+#include "onward/util/printable.hpp"
 #include "onward/util/suggest.hpp"
 #include "published.hpp"
 
@@ -249,6 +251,30 @@ std::string fingerprint(const FunnelSettings& s) {
                      s.seed, register_lanes);
 }
 
+double seconds_from_json(const nlohmann::json& value) {
+  const auto number = value.get<double>();
+  if (!(number >= 0) || !std::isfinite(number)) throw Error("a time that is no positive number");
+  return number;
+}
+
+PieceResult piece_from_json(const nlohmann::json& json) {
+  PieceResult result;
+  result.seconds = seconds_from_json(json.at("seconds"));
+  result.random_seconds = seconds_from_json(json.at("random_seconds"));
+  for (const auto& row : json.at("sums")) {
+    if (!row.is_array() || row.size() != 3) throw Error("a row of sums that has not three numbers");
+    // A chain that left the floating-point range has sums that are not finite, which JSON knows as null.
+    const auto number = [](const nlohmann::json& value) {
+      return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+    };
+    result.sums.push_back({number(row[0]), number(row[1]), number(row[2])});
+  }
+  return result;
+}
+
+/// The beginning of a line, for a message.
+std::string shown(const std::string& line) { return printable(line.substr(0, 40)); }
+
 /// Finished pieces on disk, a line each; a line cut short by a kill is passed over and its piece done again.
 class Checkpoint {
  public:
@@ -265,17 +291,20 @@ class Checkpoint {
                         path_, line));
     }
     while (std::getline(in, line)) {
+      if (json_depth(line) > most_json_depth) continue;
       const auto json = nlohmann::json::parse(line, nullptr, false);
-      if (json.is_discarded()) continue;
-      if (json.contains("seconds_per_step")) {
-        seconds_per_step_[json["key"]] = json["seconds_per_step"];
-        continue;
+      if (!json.is_object()) continue;
+      try {
+        const auto key = json.at("key").get<std::string>();
+        if (json.contains("seconds_per_step"))
+          seconds_per_step_[key] = seconds_from_json(json.at("seconds_per_step"));
+        else
+          done_[key] = piece_from_json(json);
+      } catch (const std::exception& problem) {
+        throw Error(
+            fmt::format("the checkpoint {} is damaged in the line of {}: {}; remove that line or the file",
+                        path_, shown(line), problem.what()));
       }
-      PieceResult result;
-      result.seconds = json["seconds"];
-      result.random_seconds = json["random_seconds"];
-      for (const auto& row : json["sums"]) result.sums.push_back({row[0], row[1], row[2]});
-      done_[json["key"]] = std::move(result);
     }
     in.close();
     out_.open(path_, std::ios::app);
@@ -284,9 +313,15 @@ class Checkpoint {
       throw Error(fmt::format("cannot write the checkpoint {}: is the folder there and writable?", path_));
   }
 
-  const PieceResult* find(const Piece& piece) const {
+  /// Nothing if the piece is yet to be done. It must have `sums` sums.
+  const PieceResult* find(const Piece& piece, std::size_t sums) const {
     const auto found = done_.find(piece.key());
-    return found == done_.end() ? nullptr : &found->second;
+    if (found == done_.end()) return nullptr;
+    if (found->second.sums.size() != sums)
+      throw Error(
+          fmt::format("the checkpoint {} is damaged: piece {} has {} sums where {} were expected; remove it",
+                      path_, piece.key(), found->second.sums.size(), sums));
+    return &found->second;
   }
 
   void add(const Piece& piece, const PieceResult& result) {
@@ -458,6 +493,14 @@ void validate(const FunnelSettings& s) {
   if (s.step_sizes == 0) throw UsageError("the grid is empty: --step-sizes 0; give 1 or more");
   positive("--seeds", s.seeds);
   positive("--chains", s.chains);
+  constexpr double most = 1e8;  // sums, of 24 bytes each
+  if (const double sums =
+          static_cast<double>(s.seeds) * static_cast<double>(s.chains) * static_cast<double>(s.step_sizes);
+      sums > most)
+    throw UsageError(fmt::format(
+        "--seeds {} of --chains {} at {} step sizes are {:.3g} chains, more than the {:.0g} that fit "
+        "this experiment: give fewer",
+        s.seeds, s.chains, s.step_sizes, sums, most));
   if (s.steps < 2) throw UsageError(fmt::format("--steps {} is too few: give 2 or more", s.steps));
   for (std::size_t dim : s.dims) {
     const double least = s.min_step_size.value_or(dim >= 100 ? 0.01 : 0.1);
@@ -539,7 +582,7 @@ class Experiment {
     results_.resize(pieces_.size());
     over_threads(s_.threads, pieces_.size(), ended_, [&](std::size_t i) {
       const Piece& piece = pieces_[i];
-      if (const PieceResult* known = checkpoint_.find(piece)) {
+      if (const PieceResult* known = checkpoint_.find(piece, grid(s_, piece.job.dim).size() * piece.lanes)) {
         results_[i] = *known;
       } else {
         const auto start = Clock::now();

@@ -385,8 +385,11 @@ void evaluate(const LogregSettings& s, const Problem& problem, const std::vector
 
 /// What a row depends on: a row that was kept is used again only if all of it is the same.
 ordered_json row_settings(const LogregSettings& s, const std::string& sampler) {
-  ordered_json json{
-      {"sampler", sampler}, {"images", s.images}, {"seed", s.seed}, {"tune", s.tune}, {"data", s.data}};
+  ordered_json json{{"sampler", sampler},
+                    {"images", s.images},
+                    {"seed", s.seed},
+                    {"tune", s.tune},
+                    {"data", data_settings(s.data)}};
   if (sampler == "newton-line-axis") {
     json["sweeps"] = s.sweeps;
     json["chains"] = s.axis_chains;

@@ -1,11 +1,14 @@
 #include "rows.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <vector>
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -14,7 +17,9 @@
 
 #include <fmt/format.h>
 
+#include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
 
 namespace onward::experiments {
@@ -47,7 +52,7 @@ void work_in_child(const RowJob& job, int out) {
   } catch (const std::exception& problem) {
     last = {{"problem", problem.what()}};
   }
-  write_all(out, last.dump() + "\n");
+  write_all(out, json_text(last) + "\n");
 }
 
 /// What the child said last; nothing if it was stopped.
@@ -112,21 +117,28 @@ std::optional<ordered_json> kept_row(const std::string& folder, const RowJob& jo
   if (folder.empty()) return std::nullopt;
   std::ifstream in(row_file(folder, job));
   if (!in) return std::nullopt;
-  const auto json = ordered_json::parse(in, nullptr, false);
-  if (json.is_discarded()) return std::nullopt;
+  std::ostringstream text;
+  text << in.rdbuf();
+  ordered_json json;
+  try {
+    json = parse_json<ordered_json>(text.str(), row_file(folder, job).string());
+  } catch (const Error&) {
+    return std::nullopt;  // damaged: the row is made again
+  }
+  if (!json.is_object() || !json.contains("row")) return std::nullopt;
   const auto settings = json.value("settings", ordered_json::object());
   if (job.replaces && settings != job.settings) return std::nullopt;
   for (const auto& [key, value] : job.settings.items())
     if (!settings.contains(key) || settings.at(key) != value)
       throw Error(fmt::format(
           "{} was made with {} {}, not {}: give another folder by --out, or --force to make every row anew",
-          row_file(folder, job).string(), key, settings.contains(key) ? settings.at(key).dump() : "unset",
-          value.dump()));
+          row_file(folder, job).string(), key, settings.contains(key) ? json_text(settings.at(key)) : "unset",
+          json_text(value)));
   if (settings.size() != job.settings.size())
     throw Error(fmt::format(
         "{} was made with other settings ({}): give another folder by --out, or --force to make every row "
         "anew",
-        row_file(folder, job).string(), settings.dump()));
+        row_file(folder, job).string(), json_text(settings)));
   return json.at("row");
 }
 
@@ -138,8 +150,27 @@ std::optional<ordered_json> make_row(const std::string& folder, const RowJob& jo
   auto row = row_by_child(job, progress, stop);
   if (row && !folder.empty())
     write_file_atomically(row_file(folder, job),
-                          ordered_json{{"settings", job.settings}, {"row", *row}}.dump(1) + "\n");
+                          json_text(ordered_json{{"settings", job.settings}, {"row", *row}}, 1) + "\n");
   return row;
+}
+
+ordered_json data_settings(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (path.empty()) return "";
+  std::vector<fs::path> files;
+  if (fs::is_directory(path)) {
+    for (const auto& entry : fs::directory_iterator(path))
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    std::ranges::sort(files);
+  } else {
+    files.emplace_back(path);
+  }
+  ordered_json json{{"path", path}, {"files", ordered_json::object()}};
+  for (const auto& file : files) {
+    const Fingerprint found = known_fingerprint(file);
+    json["files"][file.filename().string()] = {{"bytes", found.bytes}, {"md5", found.md5}};
+  }
+  return json;
 }
 
 bool has_row(const std::string& folder, const RowJob& job) { return kept_row(folder, job).has_value(); }

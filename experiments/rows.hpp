@@ -27,6 +27,10 @@ struct RowJob {
 std::optional<nlohmann::ordered_json> make_row(const std::string& folder, const RowJob& job,
                                                const Share& progress, const std::atomic<bool>& stop);
 
+/// How a row's settings name its data, a file or a folder of files: with sizes and checksums, so that a row
+/// of changed data is not taken for one of these. "" if the path is empty.
+nlohmann::ordered_json data_settings(const std::string& path);
+
 /// Whether the row is in the folder.
 bool has_row(const std::string& folder, const RowJob& job);
 

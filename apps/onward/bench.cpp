@@ -17,6 +17,7 @@
 #include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/util/suggest.hpp"
 #include "progress_bar.hpp"
@@ -54,7 +55,7 @@ int run_rows(const Settings& s) {
     if (!s.quiet) say("{}\n", what);
   });
   if (s.json) {
-    fmt::print("{}\n", to_json(s.name, rows).dump(1));
+    fmt::print("{}\n", json_text(to_json(s.name, rows), 1));
     return done;
   }
   for (const auto& row : rows) {
@@ -97,7 +98,7 @@ int run_posteriors(const Settings& s) {
       s.posteriors, [&](std::size_t pieces, std::size_t all) { bar.show_pieces(pieces, all); }, stop_asked);
   bar.clear();
   const std::string page = bench::markdown(result);
-  const std::string json = to_json(s.name, bench::rows(result)).dump(1) + "\n";
+  const std::string json = json_text(to_json(s.name, bench::rows(result)), 1) + "\n";
   if (!s.out.empty()) {
     write_file_atomically(folder / "posteriors.md", page);
     write_file_atomically(folder / "posteriors.json", json);

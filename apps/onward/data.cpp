@@ -16,6 +16,7 @@
 #include "notes.hpp"
 #include "onward/data/fetch.hpp"
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/util/suggest.hpp"
 #include "progress_bar.hpp"
 
@@ -88,7 +89,7 @@ int list_data(const Settings& s) {
                     {"folder", folder.string()},
                     {"there", missing == 0}});
   }
-  if (s.json) fmt::print("{}\n", rows.dump(1));
+  if (s.json) fmt::print("{}\n", json_text(rows, 1));
   return done;
 }
 
@@ -112,7 +113,7 @@ int get_data(const Settings& s, const DataSet& set, const fs::path& folder) {
     for (const auto& path : present_files(set, folder)) files.push_back(path.string());
     const nlohmann::ordered_json out{
         {"name", set.name}, {"folder", folder.string()}, {"files", files}, {"fetched", report.fetched}};
-    fmt::print("{}\n", out.dump());
+    fmt::print("{}\n", json_text(out));
   } else {
     fmt::print("{} is {}in {}: {} files, {}, checked{}\n", set.name, report.fetched.empty() ? "already " : "",
                folder.string(), set.files.size(), megabytes(set.bytes()),
@@ -150,7 +151,7 @@ int check_data_set(const Settings& s, const DataSet& set, const fs::path& folder
            {"expected_md5", set.files[i].md5}});
     const nlohmann::ordered_json out{
         {"name", set.name}, {"folder", folder.string()}, {"right", all_right}, {"files", rows}};
-    fmt::print("{}\n", out.dump());
+    fmt::print("{}\n", json_text(out));
   } else {
     for (const auto& file : files) fmt::print("{:<8} {}\n", word(file.state), file.path.string());
   }

@@ -15,6 +15,7 @@
 #include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/random/stream.hpp"
 
 namespace onward::app {
@@ -85,7 +86,7 @@ int evaluate(const Settings& s) {
     out["gradient"] = gradient;
   }
   if (s.json) {
-    fmt::print("{}\n", out.dump());
+    fmt::print("{}\n", json_text(out));
   } else {
     fmt::print("value     {:.17g}\n", jet.value);
     if (s.order >= 1) fmt::print("slope     {:.17g}\n", jet.slope);

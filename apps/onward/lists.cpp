@@ -5,6 +5,7 @@
 
 #include "commands.hpp"
 #include "models/models.hpp"
+#include "onward/io/json.hpp"
 #include "onward/sampler/samplers.hpp"
 
 namespace onward::app {
@@ -20,7 +21,7 @@ void add_lists(CLI::App& app, Action& action) {
         if (!json) fmt::print("{:<22} {}\n", model.name, model.summary);
         rows.push_back({{"name", model.name}, {"summary", model.summary}});
       }
-      if (json) fmt::print("{}\n", rows.dump(1));
+      if (json) fmt::print("{}\n", json_text(rows, 1));
       return done;
     };
   });
@@ -37,7 +38,7 @@ void add_lists(CLI::App& app, Action& action) {
                         {"needs_gradient", sampler.needs_gradient},
                         {"target_acceptance", sampler.target_acceptance}});
       }
-      if (json) fmt::print("{}\n", rows.dump(1));
+      if (json) fmt::print("{}\n", json_text(rows, 1));
       return done;
     };
   });

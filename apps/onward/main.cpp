@@ -1,5 +1,8 @@
 // The command line program: it parses, calls the library, prints, and turns problems into exit codes.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -144,9 +147,19 @@ int run(int argc, char** argv) {
   return onward::app::failed;
 }
 
+/// A program may be started with stdin, stdout or stderr closed. The next file that it opens would take the
+/// free number, and what is said to stderr would go into a file of draws.
+bool open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    // The lowest free number is what open() gives, and all below this one are taken.
+    if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != stream) return false;
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (!open_standard_streams()) return onward::app::failed;  // there is nowhere to say why
   std::signal(SIGXFSZ,
               SIG_IGN);  // a file at its size limit is an error to be told, not a reason to be killed
   try {

@@ -8,13 +8,19 @@
 
 #include <fmt/format.h>
 
+#include "onward/util/printable.hpp"
+
 namespace onward::app {
 
-/// Prints to stderr. A run must not end because nobody can hear its notes: failures are passed over.
+/// Writes to stderr as it is. A run must not end because nobody can hear its notes: failures are passed over.
+inline void write_to_stderr(const std::string& text) {
+  [[maybe_unused]] const auto written = std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+/// Prints lines to stderr. What they quote of files and names must not steer the terminal.
 template <class... Args>
 void say(fmt::format_string<Args...> text, Args&&... args) {
-  const std::string line = fmt::format(text, std::forward<Args>(args)...);
-  [[maybe_unused]] const auto written = std::fwrite(line.data(), 1, line.size(), stderr);
+  write_to_stderr(printable(fmt::format(text, std::forward<Args>(args)...), true));
 }
 
 /// "1 chain", "4 chains".

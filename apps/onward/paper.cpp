@@ -18,6 +18,7 @@
 #include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/util/suggest.hpp"
 #include "paper_cnn.hpp"
@@ -47,6 +48,7 @@ struct Settings {
   std::size_t threads = 0;
   std::string experiment, kl = "forward", out;
   bool quick = false, json = false, quiet = false, force = false, resume = false;
+  std::optional<RunFolder> folder;  ///< of --out, locked while the table is made
 };
 
 std::atomic<bool> stop_asked{false};
@@ -56,7 +58,7 @@ extern "C" void ask_paper_to_stop(int signal_number) {
 }
 
 /// The folder of --out: a new one, or with --resume the one of a run that was cut short, or with --force
-/// cleared.
+/// cleared. Nobody else writes to it until the program ends.
 void prepare_folder(Settings& s) {
   if (s.out.empty()) {
     if (s.resume) throw UsageError("--resume needs the --out of the run to go on with");
@@ -67,8 +69,9 @@ void prepare_folder(Settings& s) {
     const bool begun = s.experiment == "funnel" ? fs::exists(folder / "checkpoint") : fs::exists(folder);
     if (!begun)
       throw Error(fmt::format("{} has no checkpoint to go on from; leave --resume out to begin", s.out));
+    s.folder.emplace(RunFolder::reopen(folder));
   } else {
-    RunFolder::create(folder, s.force);
+    s.folder.emplace(RunFolder::create(folder, s.force)).replace();
     for (const auto& entry : fs::directory_iterator(folder)) {
       const std::string file = entry.path().filename().string();
       if (file.starts_with("row-") && file.ends_with(".json")) fs::remove(entry.path());
@@ -110,7 +113,7 @@ int paper_funnel(Settings& s) {
     write_file_atomically(folder / "table.txt", experiments::funnel_text(*table));
     write_file_atomically(folder / "table.md", experiments::funnel_markdown(*table));
     write_file_atomically(folder / "table.csv", experiments::funnel_csv(*table));
-    write_file_atomically(folder / "table.json", json.dump(1) + "\n");
+    write_file_atomically(folder / "table.json", json_text(json, 1) + "\n");
     experiments::funnel_figures(*table, s.out);
     for (std::size_t dim : table->settings.dims) {
       std::vector<experiments::FunnelDraws> draws;
@@ -121,7 +124,7 @@ int paper_funnel(Settings& s) {
     experiments::single_step_figure(s.out, s.funnel.seed);
   }
   if (s.json)
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   else
     fmt::print("{}\n{}\n", experiments::funnel_text(*table), duration(table->seconds));
   return done;
@@ -150,11 +153,11 @@ int paper_logreg(Settings& s) {
     const fs::path folder = s.out;
     write_file_atomically(folder / "table.txt", experiments::logreg_text(*table));
     write_file_atomically(folder / "table.md", experiments::logreg_markdown(*table));
-    write_file_atomically(folder / "table.json", json.dump(1) + "\n");
+    write_file_atomically(folder / "table.json", json_text(json, 1) + "\n");
     experiments::logreg_figure(*table, s.out);
   }
   if (s.json)
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   else
     fmt::print("{}\n{}\n", experiments::logreg_text(*table), duration(table->seconds));
   return done;
@@ -181,11 +184,11 @@ int paper_bnn(Settings& s) {
     write_file_atomically(folder / "table.txt", experiments::bnn_text(*table));
     write_file_atomically(folder / "table.md", experiments::bnn_markdown(*table));
     write_file_atomically(folder / "table.csv", experiments::bnn_csv(*table));
-    write_file_atomically(folder / "table.json", json.dump(1) + "\n");
+    write_file_atomically(folder / "table.json", json_text(json, 1) + "\n");
     experiments::bnn_figures(*table, s.out);
   }
   if (s.json)
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   else
     fmt::print("{}\n{}\n", experiments::bnn_text(*table), duration(table->seconds));
   return done;

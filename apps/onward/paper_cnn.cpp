@@ -3,9 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -14,6 +17,7 @@
 #include "number_options.hpp"
 #include "onward/data/data_set.hpp"
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
 #include "progress_bar.hpp"
 
@@ -93,11 +97,16 @@ nlohmann::ordered_json pretraining_json(const CnnRequest& request, const Pretrai
           {"epochs", to_json(epochs)}};
 }
 
-/// A folder of its own that is removed at the end.
+/// A folder of its own that is removed at the end. Its name cannot be guessed, so nobody can have put a link
+/// there.
 class ScratchFolder {
  public:
-  ScratchFolder() : path_(fs::temp_directory_path() / fmt::format("onward-cnn-{}", ::getpid())) {
-    fs::create_directories(path_);
+  ScratchFolder() {
+    std::string name = (fs::temp_directory_path() / "onward-cnn-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw Error(fmt::format("cannot make a folder in {}: {}. Set TMPDIR to another place.",
+                              fs::temp_directory_path().string(), std::generic_category().message(errno)));
+    path_ = name;
   }
   ~ScratchFolder() {
     std::error_code ignored;
@@ -116,7 +125,7 @@ void write_tables(const experiments::CnnTable& table, const nlohmann::ordered_js
   const fs::path folder = out;
   write_file_atomically(folder / "table.txt", experiments::cnn_text(table));
   write_file_atomically(folder / "table.md", experiments::cnn_markdown(table));
-  write_file_atomically(folder / "table.json", json.dump(1) + "\n");
+  write_file_atomically(folder / "table.json", json_text(json, 1) + "\n");
   if (table.settings.quality)
     write_file_atomically(folder / "quality.csv", experiments::cnn_quality_csv(table));
   if (table.settings.timing) write_file_atomically(folder / "timing.csv", experiments::cnn_timing_csv(table));
@@ -254,7 +263,7 @@ int paper_cnn(CnnRequest& request, const PaperCommons& commons) {
     if (!commons.out.empty()) write_tables(*table, json, commons.out);
     if (!commons.json) fmt::print("{}\n{}\n", experiments::cnn_text(*table), duration(table->seconds));
   }
-  if (commons.json) fmt::print("{}\n", json.dump());
+  if (commons.json) fmt::print("{}\n", json_text(json));
   return done;
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -20,17 +22,29 @@ std::string duration(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 
-ProgressBar::ProgressBar(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
+namespace {
+
+/// Whether stderr is a terminal that can take back a line.
+bool can_redraw() {
+  const char* const kind = std::getenv("TERM");
+  return isatty(STDERR_FILENO) != 0 && (kind == nullptr || std::string_view(kind) != "dumb");
+}
+
+}  // namespace
+
+ProgressBar::ProgressBar(bool quiet) : quiet_(quiet), terminal_(can_redraw()) {}
 ProgressBar::~ProgressBar() { clear(); }
 
 void ProgressBar::clear() {
   if (!shown_) return;
-  if (terminal_) say("\r\x1b[K");
+  if (terminal_) write_to_stderr("\r\x1b[K");
   shown_ = false;
 }
 
 void ProgressBar::note(const std::string& line) {
-  if (!quiet_) say("{}{}\n", terminal_ ? "\r\x1b[K" : "", line);
+  if (quiet_) return;
+  if (terminal_) write_to_stderr("\r\x1b[K");
+  say("{}\n", line);
 }
 
 void ProgressBar::show(const Progress& p, const std::string& before) {
@@ -61,9 +75,9 @@ void ProgressBar::draw(double share, double seconds, const std::string& figures)
     const int width = std::clamp(columns - static_cast<int>(figures.size()) - 4, 0, 24);
     const int filled = static_cast<int>(share * width);
     if (width > 0)
-      say("\r[{:#<{}}{:.<{}}] {}\x1b[K", "", filled, "", width - filled, figures);
+      write_to_stderr(fmt::format("\r[{:#<{}}{:.<{}}] {}\x1b[K", "", filled, "", width - filled, figures));
     else
-      say("\r{:.{}}\x1b[K", figures, columns - 1);
+      write_to_stderr(fmt::format("\r{:.{}}\x1b[K", figures, columns - 1));
     shown_ = true;
     next_ = seconds + 0.2;
   } else {

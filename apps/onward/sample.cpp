@@ -27,6 +27,7 @@
 #include "onward/glm/run.hpp"
 #include "onward/io/csv_listener.hpp"
 #include "onward/io/csv_names.hpp"
+#include "onward/io/json.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/net/draw_keeper.hpp"
 #include "onward/plot/run_picture.hpp"
@@ -81,9 +82,7 @@ void check_folder(const Settings& s) {
 std::optional<RunFolder> make_folder(const Settings& s) {
   if (s.out == "none") return std::nullopt;
   if (s.out) return RunFolder::create(*s.out, s.force);
-  fs::path folder = "onward-out";
-  for (int i = 2; fs::exists(fs::symlink_status(folder)); ++i) folder = fmt::format("onward-out-{}", i);
-  return RunFolder::create(folder);
+  return RunFolder::create_next("onward-out");
 }
 
 nlohmann::ordered_json run_json(const Settings& s, const std::optional<NetModel>& net,
@@ -393,7 +392,7 @@ int sample_model(Settings& s) {
     say("note: --step-size without --sampler means pc-line-fmala\n");
   if (!s.quiet) s.note_idle_options(resolved.sampler);
 
-  const auto folder = make_folder(s);
+  auto folder = make_folder(s);
   const auto write_status = [&, settings = settings_json(resolved)](const char* status) {
     if (!folder) return;
     auto json = run_json(s, plan.net, settings, dimension, status);
@@ -402,7 +401,7 @@ int sample_model(Settings& s) {
       json["names_in_csv"][in_file] = name;
     if (choice) json["choice"] = choice_json(*choice);
     if (tuning) json["tuning"] = tuning_json(*tuning);
-    write_file_atomically(folder->run_json(), json.dump(1) + "\n");
+    write_file_atomically(folder->run_json(), json_text(json, 1) + "\n");
   };
   write_status("running");
   std::optional<Run> finished;
@@ -419,15 +418,20 @@ int sample_model(Settings& s) {
     ProgressBar bar(s.quiet);
     Hooks hooks;
     hooks.listener = keeper ? static_cast<DrawListener*>(&*keeper) : files ? &*files : nullptr;
-    hooks.progress = [&](const Progress& progress) { bar.show(progress); };
+    hooks.progress = [&](const Progress& progress) {
+      if (folder && progress.steps_done > 0) folder->replace();
+      bar.show(progress);
+    };
     hooks.stop = &stop_asked;
     hooks.seconds_used = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     finished = carry_out(s, plan, std::move(resolved), hooks);
     finished->choice = choice;
-  } catch (const Error&) {
+    if (folder) folder->replace();
+  } catch (...) {
     try {
       write_status("failed");
-    } catch (const Error& error) {  // the disk may be full: what went wrong first is what to end with
+    } catch (
+        const std::exception& error) {  // the disk may be full: what went wrong first is what to end with
       if (!s.quiet) say("note: {}\n", error.what());
     }
     throw;
@@ -458,11 +462,11 @@ int sample_model(Settings& s) {
     result["predictions"] = predictions_json(*plan.net, *predictive);
     keep([&] { net::write_predictions(*folder, *predictive, predictive->width()); });
   }
-  keep([&] { write_file_atomically(folder->summary_json(), result.dump(1) + "\n"); });
+  keep([&] { write_file_atomically(folder->summary_json(), json_text(result, 1) + "\n"); });
   if (sampled.chains > 0) keep([&] { draw_picture(*folder, run); });
 
   if (s.json)
-    fmt::print("{}\n", result.dump());
+    fmt::print("{}\n", json_text(result));
   else if (sampled.chains > 0)
     print_result(s, run, sampled);
   if (!plan.priors.empty() && !s.json && sampled.chains > 0) fmt::print("priors: {}\n", plan.priors);

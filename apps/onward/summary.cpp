@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -10,8 +11,10 @@
 #include "notes.hpp"
 #include "onward/diagnostics/summary.hpp"
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/io/run_json.hpp"
+#include "onward/io/run_status.hpp"
 #include "onward/io/stan_csv.hpp"
 
 namespace onward::app {
@@ -24,10 +27,22 @@ struct Settings {
   bool json = false, all_parameters = false, quiet = false;
 };
 
+/// A run.json that cannot be read is no reason to keep back draws that can.
+std::optional<RunStatus> status_of(const fs::path& folder, bool quiet) {
+  try {
+    return read_run_status(folder);
+  } catch (const Error& problem) {
+    if (!quiet) say("note: {}\n", problem.what());
+    return std::nullopt;
+  }
+}
+
 int summarise_files(const Settings& s) {
   std::vector<fs::path> files;
+  std::optional<RunStatus> status;  // of the first folder whose run is not complete
   for (const auto& path : s.paths) {
     if (fs::is_directory(path)) {
+      if (!status || status->complete()) status = status_of(path, s.quiet);
       for (auto& file : find_chains(path)) files.push_back(std::move(file));
     } else {
       files.emplace_back(path);
@@ -50,7 +65,12 @@ int summarise_files(const Settings& s) {
     throw Error(fmt::format("{} has no draws: the run ended in warm-up, or has just begun", s.paths.front()));
   const auto [least, most] = std::ranges::minmax_element(chains, {}, &StanCsv::draws);
   const std::size_t draws = least->draws();
-  if (!s.quiet) print_uneven_chains(all, chains.size(), draws, most->draws());
+  if (!s.quiet) {
+    if (status && !status->complete())
+      say("note: the run {}{}\n", status->words(),
+          status->draws ? fmt::format(", after {} of {} draws a chain", draws, *status->draws) : "");
+    print_uneven_chains(all, chains.size(), draws, most->draws());
+  }
   std::vector<ParameterSummary> parameters;
   for (std::size_t column : chains.front().parameter_columns()) {
     Chains values;
@@ -66,8 +86,9 @@ int summarise_files(const Settings& s) {
                                {"max_rhat", worst.rhat},
                                {"min_ess_bulk", worst.ess_bulk},
                                {"min_ess_tail", worst.ess_tail}};
+    if (status) out["status"] = status->word;
     if (s.all_parameters || parameters.size() <= 1000) out["parameters"] = summary_json(parameters);
-    fmt::print("{}\n", out.dump());
+    fmt::print("{}\n", json_text(out));
   } else {
     fmt::print("{}",
                summary_table(parameters, {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));

@@ -10,6 +10,7 @@
 #include "../io/system_file.hpp"
 #include "onward/error.hpp"
 #include "onward/io/cifar.hpp"
+#include "onward/io/json.hpp"
 
 namespace onward::detail {
 namespace {
@@ -41,7 +42,7 @@ Surface read_png(const std::filesystem::path& path, std::size_t count) {
 std::vector<std::uint8_t> read_label_json(const std::filesystem::path& path) {
   try {
     std::vector<std::uint8_t> labels;
-    for (const auto& entry : nlohmann::json::parse(read_whole(path))) {
+    for (const auto& entry : parse_json(read_whole(path), path.string())) {
       const auto label = entry.get<unsigned>();
       if (label >= cifar10_classes)
         throw Error(fmt::format("{}: entry {} (counted from 0) is {}, expected 0 to {}.", path.string(),

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <system_error>
 
-#include "md5.hpp"
+#include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
 #include "onward/util/suggest.hpp"
 
@@ -46,7 +46,7 @@ CheckedFile check_file(const DataFile& file, const fs::path& folder) {
     return checked;
   }
   try {
-    auto found = detail::fingerprint(checked.path);
+    auto found = known_fingerprint(checked.path);
     if (found.bytes != file.bytes)
       checked.problem =
           fmt::format("{}: expected {} bytes, found {}", checked.path.string(), file.bytes, found.bytes);

@@ -19,6 +19,7 @@
 #include "../io/system_file.hpp"
 #include "cifar_png.hpp"
 #include "md5.hpp"
+#include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
 #include "onward/io/cifar.hpp"
 #include "program.hpp"
@@ -274,7 +275,7 @@ class Fetch {
   /// Makes a file in the work folder that has the right contents, or throws.
   fs::path prepare(const DataFile& file, const fs::path& source) {
     const fs::path made = work_ / (file.name + ".new");
-    detail::Fingerprint found;
+    Fingerprint found;
     try {
       switch (package_.form) {
         case Form::plain:
@@ -298,15 +299,15 @@ class Fetch {
     return made;
   }
 
-  static detail::Fingerprint take_plain(const fs::path& source, const fs::path& made) {
+  static Fingerprint take_plain(const fs::path& source, const fs::path& made) {
     if (!fs::is_regular_file(fs::symlink_status(source))) throw_system_error("read", source, ENOENT);
-    auto found = detail::fingerprint(source);
+    auto found = fingerprint(source);
     sync_to_disk(source);
     if (::rename(source.c_str(), made.c_str()) != 0) throw_system_error("write", made, errno);
     return found;
   }
 
-  detail::Fingerprint take_gzip(const fs::path& source, const fs::path& made) const {
+  Fingerprint take_gzip(const fs::path& source, const fs::path& made) const {
     detail::InputFile in(source, {"gzip file", "Get it anew"});
     NewFile out(made);
     detail::Md5 sum;
@@ -325,7 +326,7 @@ class Fetch {
   }
 
   /// The labels of all training batches are in one array, in their order.
-  detail::Fingerprint take_cifar(const DataFile& file, const fs::path& source, const fs::path& made) const {
+  Fingerprint take_cifar(const DataFile& file, const fs::path& source, const fs::path& made) const {
     const bool test = file.name.starts_with("test");
     std::size_t first = 0;
     for (const auto& other : set_.files) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "onward/data/data_set.hpp"
 #include "onward/error.hpp"
@@ -32,8 +33,19 @@ void require_shape(std::string_view name, const fs::path& file, const LabelledIm
                             file.string(), strange - images.labels.begin(), *strange, classes - 1, remedy));
 }
 
+/// find_data(), and that copies in the cache are still what was fetched. A folder of the user's own may hold
+/// other images of the same shapes.
+std::vector<fs::path> find_right_data(std::string_view name, const fs::path& dir) {
+  auto files = find_data(name, dir);
+  if (!dir.empty()) return files;
+  for (const auto& file : check_data(data_set(name), data_folder(data_set(name))))
+    if (file.state != CheckedFile::State::right)
+      throw Error(fmt::format("{}. Remove it and run `onward data get {}`.", file.problem, name));
+  return files;
+}
+
 TrainAndTest load_like_mnist(std::string_view name, const fs::path& dir) {
-  const auto files = find_data(name, dir);
+  const auto files = find_right_data(name, dir);
   TrainAndTest sets{read_idx_images(files[0], files[1]), read_idx_images(files[2], files[3])};
   require_shape(name, files[0], sets.train, 60'000, 28);
   require_shape(name, files[2], sets.test, 10'000, 28);
@@ -46,7 +58,7 @@ TrainAndTest load_mnist(const fs::path& dir) { return load_like_mnist("mnist", d
 TrainAndTest load_fashion_mnist(const fs::path& dir) { return load_like_mnist("fashion-mnist", dir); }
 
 TrainAndTest load_cifar10(const fs::path& dir) {
-  const auto files = find_data("cifar10", dir);
+  const auto files = find_right_data("cifar10", dir);
   const auto train = std::span(files).first(files.size() - 1), test = std::span(files).last(1);
   TrainAndTest sets{read_cifar10(train), read_cifar10(test)};
   require_shape("cifar10", files.front().parent_path(), sets.train, 50'000, 32);

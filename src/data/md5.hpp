@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 
@@ -24,13 +23,5 @@ class Md5 {
   boost::uuids::detail::md5 hash_;
   std::uint64_t bytes_ = 0;
 };
-
-struct Fingerprint {
-  std::string md5;
-  std::uint64_t bytes = 0;
-};
-
-/// Of a file's contents, gzip undone.
-Fingerprint fingerprint(const std::filesystem::path& path);
 
 }  // namespace onward::detail

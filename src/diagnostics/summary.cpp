@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "onward/util/printable.hpp"
+
 namespace onward {
 namespace {
 
@@ -51,11 +53,16 @@ using Row = std::array<std::string, columns>;
 Row row_of(const ParameterSummary& s, std::size_t name_width) {
   const int decimals = decimals_of(s);
   const auto count = [](double ess) { return number(std::floor(ess), 0); };
-  return {cut(s.name, name_width), number(s.mean, decimals),
-          number(s.sd, decimals),  number(s.q5, decimals),
-          number(s.q50, decimals), number(s.q95, decimals),
-          two_digits(s.mcse_mean), count(s.ess_bulk),
-          count(s.ess_tail),       number(s.rhat, s.rhat < 100 ? 3 : 0)};
+  return {cut(printable(s.name), name_width),
+          number(s.mean, decimals),
+          number(s.sd, decimals),
+          number(s.q5, decimals),
+          number(s.q50, decimals),
+          number(s.q95, decimals),
+          two_digits(s.mcse_mean),
+          count(s.ess_bulk),
+          count(s.ess_tail),
+          number(s.rhat, s.rhat < 100 ? 3 : 0)};
 }
 
 /// The worst parameter of those a test finds bad, and how many there are.

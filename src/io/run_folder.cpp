@@ -1,7 +1,7 @@
 #include "onward/io/run_folder.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,15 +51,109 @@ std::vector<fs::path> files_of(const fs::path& directory) {
   return files;
 }
 
-void sync_folder(const fs::path& directory) {
-  // The new name is on disk once its folder is. Some file systems cannot be asked; nothing is lost then.
-  const int folder = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  ::fsync(folder);
-  ::close(folder);
+/// Whether there is anything in the folder besides a lock.
+bool has_files(const fs::path& directory) {
+  std::error_code error;
+  fs::directory_iterator at(directory, error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error))
+    if (at->path().filename() != FolderLock::file_name) return true;
+  if (error) detail::throw_system_error("read the folder", directory, error.value());
+  return false;
+}
+
+void check_free(const fs::path& directory, bool force) {
+  if (!force && has_files(directory))
+    throw Error(
+        fmt::format("the folder {} exists already. Choose another --out, or replace the run in it with "
+                    "--force.",
+                    directory.string()));
+}
+
+void check_lock(const fs::path& directory) {
+  if (FolderLock::holder(directory)) FolderLock{directory};  // says so, unless it is free by now
+}
+
+void move_files(const std::vector<fs::path>& files, const fs::path& to) {
+  for (const auto& file : files)
+    if (const fs::path place = to / file.filename(); ::rename(file.c_str(), place.c_str()) != 0)
+      detail::throw_system_error("move", file, errno);
+}
+
+std::vector<fs::path> run_files_of(const fs::path& directory) {
+  auto files = files_of(directory);
+  std::erase_if(files, [](const auto& file) { return !made_by_a_run(file); });
+  return files;
+}
+
+void remove_files(const std::vector<fs::path>& files) {
+  for (const auto& file : files)
+    if (::unlink(file.c_str()) != 0 && errno != ENOENT) detail::throw_system_error("remove", file, errno);
 }
 
 }  // namespace
+
+/// The files of the run that a new one is to replace, in a folder within the folder.
+/// Two names make a kill harmless at any time: while files go there or come back it is .moving, and the run's
+/// files beside it belong to the same run; once all are there it is .replaced, and those beside it are of the
+/// new run. Whoever locks the folder next brings the old run back.
+class RunFolder::OldRun {
+ public:
+  explicit OldRun(fs::path directory)
+      : directory_(std::move(directory)),
+        moving_(directory_ / ".moving"),
+        replaced_(directory_ / ".replaced") {}
+
+  void set_aside() {
+    restore();
+    const auto files = run_files_of(directory_);
+    if (files.empty()) return;
+    if (::mkdir(moving_.c_str(), 0777) != 0) detail::throw_system_error("make the folder", moving_, errno);
+    move_files(files, moving_);
+    rename(moving_, replaced_);
+    detail::sync_folder(directory_);
+  }
+
+  void restore() {
+    if (fs::is_directory(fs::symlink_status(replaced_))) {
+      remove_files(run_files_of(directory_));
+      rename(replaced_, moving_);
+    }
+    if (!fs::is_directory(fs::symlink_status(moving_))) return;
+    move_files(files_of(moving_), directory_);
+    ::rmdir(moving_.c_str());
+    detail::sync_folder(directory_);
+  }
+
+  void remove() {
+    if (!fs::is_directory(fs::symlink_status(replaced_))) return;
+    remove_files(files_of(replaced_));
+    ::rmdir(replaced_.c_str());
+  }
+
+ private:
+  static void rename(const fs::path& from, const fs::path& to) {
+    if (::rename(from.c_str(), to.c_str()) != 0) detail::throw_system_error("move", from, errno);
+  }
+  fs::path directory_, moving_, replaced_;
+};
+
+RunFolder::RunFolder(fs::path directory) : directory_(std::move(directory)) {}
+RunFolder::RunFolder(RunFolder&& other) noexcept = default;
+RunFolder& RunFolder::operator=(RunFolder&& other) noexcept = default;
+
+RunFolder::~RunFolder() {
+  if (!old_run_) return;
+  try {
+    old_run_->restore();
+  } catch (
+      const std::exception&) {  // NOLINT(bugprone-empty-catch): the next who locks the folder tries again
+  }
+}
+
+void RunFolder::replace() {
+  if (old_run_) old_run_->remove();
+  old_run_.reset();
+}
 
 void RunFolder::check(const fs::path& directory, bool force) {
   std::error_code error;
@@ -68,11 +162,8 @@ void RunFolder::check(const fs::path& directory, bool force) {
     if (!fs::is_directory(status))
       throw Error(fmt::format("{} is a file: a run needs a folder of its own. Choose another --out.",
                               directory.string()));
-    if (!force)
-      throw Error(
-          fmt::format("the folder {} exists already. Choose another --out, or replace the run in it with "
-                      "--force.",
-                      directory.string()));
+    check_free(directory, force);
+    check_lock(directory);
   }
   // The nearest folder that is there already must take what is to be made.
   fs::path there = fs::absolute(directory, error).lexically_normal();
@@ -85,17 +176,34 @@ void RunFolder::check(const fs::path& directory, bool force) {
 RunFolder RunFolder::create(const fs::path& directory, bool force) {
   check(directory, force);
   std::error_code error;
-  if (fs::exists(fs::status(directory, error))) {
-    for (const auto& file : files_of(directory))
-      if (made_by_a_run(file) && !fs::remove(file, error) && error)
-        detail::throw_system_error("remove", file, error.value());
-  } else {
-    fs::create_directories(directory, error);
-    if (error) detail::throw_system_error("make the folder", directory, error.value());
+  fs::create_directories(directory, error);
+  if (error) detail::throw_system_error("make the folder", directory, error.value());
+  RunFolder folder(directory);
+  folder.lock_.emplace(directory);
+  check_free(directory, force);  // another run may have come and gone before the lock
+  if (force) {
+    folder.old_run_ = std::make_unique<OldRun>(directory);
+    folder.old_run_->set_aside();
   }
-  if (::access(directory.c_str(), W_OK | X_OK) != 0)
-    detail::throw_system_error("write to the folder", directory, errno);
-  return RunFolder(directory);
+  return folder;
+}
+
+RunFolder RunFolder::create_next(const fs::path& name) {
+  fs::path directory = name;
+  for (std::size_t i = 2;; directory = fmt::format("{}-{}", name.string(), i++)) {
+    if (::mkdir(directory.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;
+      detail::throw_system_error("make the folder", directory, errno);
+    }
+    RunFolder folder(directory);
+    try {
+      folder.lock_.emplace(directory);
+    } catch (const Error&) {
+      if (FolderLock::holder(directory)) continue;  // somebody asked for this very name and was faster
+      throw;
+    }
+    if (!has_files(directory)) return folder;
+  }
 }
 
 RunFolder RunFolder::open(const fs::path& directory) {
@@ -106,6 +214,13 @@ RunFolder RunFolder::open(const fs::path& directory) {
   if (!fs::is_directory(status))
     throw Error(fmt::format("{} is not a folder. Give the folder of a run.", directory.string()));
   return RunFolder(directory);
+}
+
+RunFolder RunFolder::reopen(const fs::path& directory) {
+  RunFolder folder = open(directory);
+  folder.lock_.emplace(directory);
+  OldRun(directory).restore();
+  return folder;
 }
 
 fs::path RunFolder::chain_csv(std::size_t chain) const {
@@ -140,7 +255,7 @@ void write_file_atomically(const fs::path& path, std::string_view text) {
   if (::close(file) != 0 && written) give_up(errno);
   if (!written) give_up(error);
   if (::rename(temporary.c_str(), path.c_str()) != 0) give_up(errno);
-  sync_folder(path.parent_path());
+  detail::sync_folder(path.parent_path());
 }
 
 }  // namespace onward

@@ -1,4 +1,5 @@
 #include "onward/io/safetensors.hpp"
+#include "onward/io/json.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -78,6 +79,8 @@ ordered_json parse_header(const InputFile& file, const std::string& text) {
       twice = value.get<std::string>();
     return true;
   };
+  if (const auto depth = json_depth(text); depth > most_json_depth)
+    file.fail(fmt::format("its header is JSON that is nested {} deep", depth));
   const ordered_json json = ordered_json::parse(text, watch, false);
   if (json.is_discarded() || !json.is_object()) file.fail("its header is not a JSON object");
   if (twice) file.fail(fmt::format("its header has '{}' twice", *twice));
@@ -93,7 +96,7 @@ std::vector<std::size_t> whole_numbers(const InputFile& file, const std::string&
   for (const auto& number : *it) {
     if (!number.is_number_unsigned())
       file.fail(fmt::format("\"{}\" of tensor '{}' has the entry {}, which is no whole number", key, name,
-                            number.dump(-1, ' ', false, ordered_json::error_handler_t::replace)));
+                            json_text(number)));
     numbers.push_back(number.get<std::size_t>());
   }
   return numbers;
@@ -226,7 +229,7 @@ void write_safetensors(const std::filesystem::path& path, std::span<const NamedF
     end += tensor.values.size_bytes();
     header[tensor.name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
   }
-  std::string text = header.is_null() ? "{}" : header.dump();
+  std::string text = header.is_null() ? "{}" : json_text(header);
   text.append((8 - text.size() % 8) % 8, ' ');  // the numbers begin at a multiple of their size
   const std::uint64_t length = text.size();
   std::string file(reinterpret_cast<const char*>(&length), sizeof length);

@@ -360,8 +360,11 @@ void StanCsvWriter::finish(double warmup_seconds, double sampling_seconds) {
       "# \n",
       warmup_seconds, sampling_seconds, warmup_seconds + sampling_seconds);
   write_out();
+  // On disk before whatever says that the run is complete.
+  detail::sync_file(file_, path_);
   const int file = std::exchange(file_, -1);
   if (::close(file) != 0) detail::throw_system_error("write", path_, errno);
+  detail::sync_folder(path_.parent_path());
 }
 
 std::vector<double> StanCsv::column(std::size_t index) const {

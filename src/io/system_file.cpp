@@ -66,6 +66,19 @@ std::size_t write_fully(int file, std::string_view bytes) {
   return done;
 }
 
+void sync_file(int file, const std::filesystem::path& path) {
+  // Pipes and some file systems cannot be asked; that is no failure to write.
+  if (::fsync(file) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
+    throw_system_error("write", path, errno);
+}
+
+void sync_folder(const std::filesystem::path& directory) {
+  const int folder = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  ::fsync(folder);
+  ::close(folder);
+}
+
 std::string read_whole(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) throw_system_error("read", path, errno);

@@ -20,6 +20,12 @@ int open_for_writing(const std::filesystem::path& path, bool exclusive);
 /// all of them, errno tells why.
 std::size_t write_fully(int file, std::string_view bytes);
 
+/// Waits until a file's bytes are on disk.
+void sync_file(int file, const std::filesystem::path& path);
+
+/// Waits until the names in a folder are on disk, where a file system can be asked for that.
+void sync_folder(const std::filesystem::path& directory);
+
 /// A whole file in memory.
 std::string read_whole(const std::filesystem::path& path);
 

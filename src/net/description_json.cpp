@@ -1,4 +1,5 @@
 #include "onward/net/description_json.hpp"
+#include "onward/io/json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,7 +24,7 @@ constexpr std::uint64_t most_of_a_size = 1'000'000;
 /// What a message shows of a value: a whole subtree would hide the point.
 std::string shown(const ordered_json& value) {
   constexpr std::size_t most = 60;
-  const std::string text = value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  const std::string text = json_text(value);
   return text.size() <= most ? text : text.substr(0, most) + "...";
 }
 
@@ -237,15 +238,8 @@ Description description_from_json(const ordered_json& json, const std::string& w
 }
 
 Description read_description(const std::filesystem::path& file) {
-  ordered_json json;
-  try {
-    json = ordered_json::parse(detail::read_whole(file));
-  } catch (const ordered_json::exception& problem) {
-    std::string_view why = problem.what();  // "[json.exception.parse_error.101] parse error at line ..."
-    if (const auto end = why.find("] "); end != std::string_view::npos) why.remove_prefix(end + 2);
-    throw Error(fmt::format("{}: not a network in JSON: {}", file.string(), why));
-  }
-  return description_from_json(json, file.string());
+  return description_from_json(parse_json<ordered_json>(detail::read_whole(file), file.string()),
+                               file.string());
 }
 
 Layout read_layout(const std::filesystem::path& file) {
@@ -260,10 +254,10 @@ Layout read_layout(const std::filesystem::path& file) {
 void write_description(const std::filesystem::path& file, const Description& description) {
   // A layer a line: indented by JSON's own rules a network would not fit a screen.
   const ordered_json json = to_json(description);
-  std::string text = fmt::format("{{\n \"input\": {},\n \"layers\": [\n", json.at("input").dump());
+  std::string text = fmt::format("{{\n \"input\": {},\n \"layers\": [\n", json_text(json.at("input")));
   const auto& layers = json.at("layers");
   for (std::size_t i = 0; i < layers.size(); ++i)
-    text += fmt::format("  {}{}\n", layers[i].dump(), i + 1 < layers.size() ? "," : "");
+    text += fmt::format("  {}{}\n", json_text(layers[i]), i + 1 < layers.size() ? "," : "");
   write_file_atomically(file, text + " ]\n}\n");
 }
 

@@ -1,6 +1,8 @@
 // `onward paper cnn` as a user runs it, with a small network and made images.
 
+#include <cstdlib>
 #include <fstream>
+#include <optional>
 
 #include "experiments/cifar_files.hpp"
 #include "program.hpp"
@@ -68,6 +70,26 @@ TEST_F(PaperCnn, QuickDoesAllOfIt) {
   const json table = json::parse(outcome.out);
   for (const char* key : {"pretraining", "start", "quality", "timing"})
     EXPECT_TRUE(table.contains(key)) << key;
+}
+
+TEST_F(PaperCnn, QuickWorksInAFolderThatNobodyElseCanHavePrepared) {
+  fs::create_directories(path("temporary"));
+  const auto kept = [] {
+    const char* const there = std::getenv("TMPDIR");
+    return there != nullptr ? std::optional<std::string>(there) : std::nullopt;
+  }();
+  ASSERT_EQ(::setenv("TMPDIR", path("temporary").c_str(), 1), 0);
+  Started started(split(sampling + "--quick --train-images 0 --epochs 100000 --part all"),
+                  {.folder = path("")});
+  ASSERT_EQ(kept ? ::setenv("TMPDIR", kept->c_str(), 1) : ::unsetenv("TMPDIR"), 0);
+  const auto entries = [&] { return fs::directory_iterator(path("temporary")); };
+  wait_until([&] { return entries() != fs::directory_iterator(); });
+  const fs::path folder = entries()->path();
+  EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(folder.filename().string().size(), std::string("onward-cnn-XXXXXX").size());
+  started.send(SIGINT);
+  EXPECT_EQ(started.wait().code, 130);
+  EXPECT_TRUE(fs::is_empty(path("temporary")));
 }
 
 TEST_F(PaperCnn, WrongRequests) {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <set>
 
 #include "program.hpp"
 
@@ -162,6 +164,44 @@ TEST_F(OutFolder, HoldsTheWholeRun) {
   EXPECT_EQ(run.at("model"), (nlohmann::json{{"name", "gaussian"}, {"dim", 2}, {"condition", 4.0}}));
   EXPECT_EQ(run.at("settings").at("seed"), 1);
   EXPECT_EQ(run.at("settings").at("draws"), 20);
+}
+
+TEST_F(Files, ForceDoesNotTouchALiveRun) {
+  Started live(split("sample gaussian --dim 2 --sampler mala --draws 10000000 --chains 1 --seed 1 --out run"),
+               {.folder = path("")});
+  wait_until([&] { return fs::exists(path("run/chain-1.csv")); });
+  const Outcome other = onward("sample gaussian --dim 2 --draws 10 --seed 2 --out run --force");
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err, HasSubstr("a run is writing to the folder run (process "));
+  live.send(SIGINT);
+  EXPECT_EQ(live.wait().code, 130);
+  EXPECT_EQ(json_file("run/run.json").at("settings").at("seed"), 1);
+  EXPECT_FALSE(fs::exists(path("run/.lock")));
+  EXPECT_EQ(onward("sample gaussian --dim 2 --draws 10 --seed 2 --out run --force").code, 0);
+}
+
+TEST_F(Files, ForceKeepsTheOldRunIfTheNewOneCannotStart) {
+  ASSERT_EQ(onward("sample funnel --dim 2 --draws 10 --warmup 10 --sampler mala --seed 1 --out run").code, 0);
+  put("far.json", "[1e300, 1e300]");
+  cannot("sample funnel --dim 2 --sampler mala --out run --force --init far.json", {"cannot start"});
+}
+
+TEST_F(Files, RunsThatStartAtOnceHaveFoldersOfTheirOwn) {
+  std::vector<std::unique_ptr<Started>> runs;
+  for (int seed = 1; seed <= 6; ++seed)
+    runs.push_back(std::make_unique<Started>(
+        split("sample funnel --dim 2 --sampler mala --draws 10 --warmup 10 --seed " + std::to_string(seed)),
+        Started::Options{.folder = path("")}));
+  std::set<std::string> folders;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Outcome outcome = runs[i]->wait();
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const auto at = outcome.err.find("files: ");
+    ASSERT_NE(at, std::string::npos) << outcome.err;
+    const std::string folder = outcome.err.substr(at + 7, outcome.err.find('\n', at) - at - 7);
+    EXPECT_TRUE(folders.insert(folder).second) << folder;
+    EXPECT_EQ(json_file(folder + "/run.json").at("settings").at("seed"), i + 1);
+  }
 }
 
 }  // namespace

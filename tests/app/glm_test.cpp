@@ -331,6 +331,16 @@ TEST_F(Glm, NamesAreThoseOfTheFile) {
   EXPECT_EQ(result.at("parameters").at(1).at("name"), "age");
   EXPECT_EQ(result.at("parameters").at(2).at("name"), "income");
   put("few", "age\n");
+  // Latin 1, say: the run is whole all the same, and JSON has replacements.
+  put("latin",
+      "gr\xf6\xdf"
+      "e\nb\n");
+  const json latin = sampled("--y yes.npy --family bernoulli --draws 20 --names latin --out latin-run");
+  EXPECT_EQ(latin.at("parameters").at(1).at("name"),
+            "gr\xef\xbf\xbd\xef\xbf\xbd"
+            "e");
+  EXPECT_EQ(json_file("latin-run/run.json").at("status"), "complete");
+  EXPECT_EQ(onward("summary latin-run --json").code, 0);
   wrong_usage("sample glm --x x.npy --y yes.npy --family bernoulli --names few", {"1 names", "2 columns"});
   put("comma", "a,b\nc\n");
   cannot("sample glm --x x.npy --y yes.npy --family bernoulli --names comma", {"line 1", "a,b"});

@@ -43,6 +43,7 @@ class Started {
     std::filesystem::path folder;
     rlim_t file_size_limit = RLIM_INFINITY;
     int terminal = -1;  ///< stderr goes there instead
+    int closed = -1;    ///< this descriptor is closed when the program starts
   };
 
   Started(const Words& words, const Options& options) : out_(std::tmpfile()), err_(std::tmpfile()) {
@@ -59,6 +60,7 @@ class Started {
         ::_exit(99);
       const rlimit limit{options.file_size_limit, options.file_size_limit};
       if (options.file_size_limit != RLIM_INFINITY) ::setrlimit(RLIMIT_FSIZE, &limit);
+      if (options.closed >= 0) ::close(options.closed);
       std::signal(SIGINT, SIG_DFL);
       ::alarm(120);  // a program that hangs is killed
       ::execv(ONWARD_PROGRAM, argv.data());

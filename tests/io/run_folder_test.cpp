@@ -2,6 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <functional>
+
+#include <optional>
+#include <thread>
+#include <tuple>
+#include <vector>
 
 #include "io/scratch.hpp"
 #include "onward/error.hpp"
@@ -28,20 +39,21 @@ TEST_F(RunFolderTest, MakesFoldersAndKnowsItsFiles) {
 }
 
 TEST_F(RunFolderTest, KeepsWhatExists) {
-  RunFolder::create(path("out"));
+  std::ignore = RunFolder::create(path("out"));
   put("out/run.json", "{}");
-  const auto message = error_of([&] { RunFolder::create(path("out")); });
+  const auto message = error_of([&] { std::ignore = RunFolder::create(path("out")); });
   EXPECT_THAT(message, HasSubstr(path("out").string() + " exists already"));
   EXPECT_THAT(message, HasSubstr("--force"));
   EXPECT_EQ(get(path("out/run.json")), "{}");
   put("file", "precious");
   for (bool force : {false, true})
-    EXPECT_THAT(error_of([&] { RunFolder::create(path("file"), force); }), HasSubstr("is a file"));
+    EXPECT_THAT(error_of([&] { std::ignore = RunFolder::create(path("file"), force); }),
+                HasSubstr("is a file"));
   EXPECT_EQ(get(path("file")), "precious");
 }
 
 TEST_F(RunFolderTest, ForceRemovesARunAndNothingElse) {
-  RunFolder::create(path("out"));
+  std::ignore = RunFolder::create(path("out"));
   for (const char* name :
        {"run.json", "summary.json", "chain-1.csv", "chain-12.csv", "draws.nc", "checkpoint", "draws.png"})
     put(std::string("out/") + name, "old");
@@ -51,30 +63,161 @@ TEST_F(RunFolderTest, ForceRemovesARunAndNothingElse) {
   fs::create_directories(path("out/inner.png"));
   put("out/inner.png/run.json", "mine");
 
-  RunFolder::create(path("out"), true);
+  RunFolder::create(path("out"), true).replace();
   std::vector<std::string> left;
   for (const auto& entry : fs::directory_iterator(path("out"))) left.push_back(entry.path().filename());
   auto expected = kept;
   expected.push_back("inner.png");
   EXPECT_THAT(left, ::testing::UnorderedElementsAreArray(expected));
   EXPECT_EQ(get(path("out/inner.png/run.json")), "mine");
-  RunFolder::create(path("fresh"), true);
+  std::ignore = RunFolder::create(path("fresh"), true);
   EXPECT_TRUE(fs::is_directory(path("fresh")));
+}
+
+TEST_F(RunFolderTest, AnEmptyFolderIsFree) {
+  fs::create_directories(path("out"));
+  put("out/.lock", "1\n");  // left by a run that was killed before it wrote anything
+  RunFolder::check(path("out"));
+  EXPECT_EQ(RunFolder::create(path("out")).path(), path("out"));
+  EXPECT_TRUE(fs::is_empty(path("out")));  // a lock does not outlive its run
+}
+
+TEST_F(RunFolderTest, OneWriterAtATime) {
+  std::optional<RunFolder> first = RunFolder::create(path("out"));
+  put("out/chain-1.csv", "draws");
+  const auto message = error_of([&] { std::ignore = RunFolder::create(path("out"), true); });
+  EXPECT_THAT(message, HasSubstr("a run is writing to the folder " + path("out").string()));
+  EXPECT_THAT(message, HasSubstr("(process " + std::to_string(::getpid()) + ")"));
+  EXPECT_THAT(error_of([&] { RunFolder::check(path("out"), true); }), HasSubstr("a run is writing"));
+  EXPECT_THAT(error_of([&] { std::ignore = RunFolder::reopen(path("out")); }), HasSubstr("a run is writing"));
+  EXPECT_EQ(get(path("out/chain-1.csv")), "draws");
+  EXPECT_EQ(FolderLock::holder(path("out")), ::getpid());
+
+  // The lock goes where the folder goes, and ends with it.
+  std::optional<RunFolder> moved = std::move(*first);
+  first.reset();
+  EXPECT_EQ(FolderLock::holder(path("out")), ::getpid());
+  moved.reset();
+  EXPECT_EQ(FolderLock::holder(path("out")), std::nullopt);
+  EXPECT_EQ(RunFolder::reopen(path("out")).path(), path("out"));
+  EXPECT_EQ(get(path("out/chain-1.csv")), "draws");
+  EXPECT_THAT(error_of([&] { std::ignore = RunFolder::reopen(path("none")); }),
+              HasSubstr("there is no folder"));
+}
+
+TEST_F(RunFolderTest, ALockDiesWithItsProcess) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const RunFolder folder = RunFolder::create(path("out"));
+    [[maybe_unused]] const auto told = ::write(ready[1], "x", 1);
+    for (;;) ::pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  EXPECT_EQ(FolderLock::holder(path("out")), child);
+  EXPECT_THAT(error_of([&] { std::ignore = RunFolder::create(path("out"), true); }),
+              HasSubstr("(process " + std::to_string(child) + ")"));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(FolderLock::holder(path("out")), std::nullopt);
+  EXPECT_EQ(RunFolder::create(path("out")).path(), path("out"));
+}
+
+TEST_F(RunFolderTest, TheOldRunStaysUntilTheNewOneHasBegun) {
+  fs::create_directories(path("out"));
+  put("out/run.json", "old");
+  put("out/chain-1.csv", "old");
+  put("out/chain-2.csv", "old");
+  put("out/notes.txt", "mine");
+  const auto expect_old_run = [&] {
+    for (const char* name : {"out/run.json", "out/chain-1.csv", "out/chain-2.csv"})
+      EXPECT_EQ(get(path(name)), "old") << name;
+    EXPECT_EQ(get(path("out/notes.txt")), "mine");
+    EXPECT_EQ(std::distance(fs::directory_iterator(path("out")), {}), 4);
+  };
+  {
+    const RunFolder failing = RunFolder::create(path("out"), true);
+    EXPECT_FALSE(fs::exists(path("out/chain-1.csv")));
+    put("out/run.json", "new");
+    put("out/chain-3.csv", "new");
+  }
+  expect_old_run();
+
+  // Killed before it began: the old run comes back with whoever takes the folder next.
+  const auto killed = [&](const std::function<void()>& before) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const RunFolder folder = RunFolder::create(path("out"), true);
+      before();
+      ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+  };
+  killed([&] { put("out/run.json", "new"); });
+  EXPECT_EQ(get(path("out/run.json")), "new");
+  std::ignore = RunFolder::reopen(path("out"));
+  expect_old_run();
+  // Killed while the files were being moved: those that are still in place are of the old run.
+  killed([&] {
+    fs::rename(path("out/.replaced"), path("out/.moving"));
+    fs::rename(path("out/.moving/chain-2.csv"), path("out/chain-2.csv"));
+  });
+  std::ignore = RunFolder::create(path("out"), true);
+  expect_old_run();
+
+  RunFolder begun = RunFolder::create(path("out"), true);
+  put("out/run.json", "new");
+  begun.replace();
+  begun.replace();
+  EXPECT_EQ(get(path("out/run.json")), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("out")), {}), 3);  // and the notes and the lock
+}
+
+TEST_F(RunFolderTest, TheNextFreeNameIsTakenByOneAlone) {
+  fs::create_directories(path("out"));
+  put("out-3", "a file");
+  std::vector<RunFolder> folders;
+  for (int i = 0; i < 3; ++i) folders.push_back(RunFolder::create_next(path("out")));
+  EXPECT_EQ(folders[0].path(), path("out-2"));
+  EXPECT_EQ(folders[1].path(), path("out-4"));
+  EXPECT_EQ(folders[2].path(), path("out-5"));
+  EXPECT_THAT(error_of([&] { std::ignore = RunFolder::create(path("out-4")); }),
+              HasSubstr("a run is writing"));
+
+  std::vector<fs::path> taken(16);
+  {
+    std::vector<std::jthread> threads;
+    for (auto& place : taken)
+      threads.emplace_back([&] {
+        const RunFolder folder = RunFolder::create_next(path("race"));
+        place = folder.path();
+        put(place.filename().string() + "/run.json", "");
+      });
+  }
+  std::ranges::sort(taken);
+  EXPECT_EQ(std::ranges::adjacent_find(taken), taken.end());
+  EXPECT_TRUE(fs::exists(path("race-16")));
+  EXPECT_FALSE(fs::exists(path("race-17")));
+  EXPECT_THAT(error_of([&] { std::ignore = RunFolder::create_next(path("none/out")); }),
+              HasSubstr("No such file"));
 }
 
 TEST_F(RunFolderTest, SaysWhyAFolderCannotBeMade) {
   put("file", "x");
-  EXPECT_THAT(error_of([&] { RunFolder::create(path("file/out")); }), HasSubstr("Not a directory"));
-  EXPECT_THAT(error_of([&] { RunFolder::create("/proc/onward-out"); }),
+  EXPECT_THAT(error_of([&] { std::ignore = RunFolder::create(path("file/out")); }),
+              HasSubstr("Not a directory"));
+  EXPECT_THAT(error_of([&] { std::ignore = RunFolder::create("/proc/onward-out"); }),
               HasSubstr("cannot make the folder /proc/onward-out"));
-  EXPECT_THAT(error_of([&] { RunFolder::create(path(std::string(300, 'x'))); }),
+  EXPECT_THAT(error_of([&] { std::ignore = RunFolder::create(path(std::string(300, 'x'))); }),
               HasSubstr("File name too long"));
   EXPECT_THAT(error_of([&] { RunFolder::open(path("none")); }), HasSubstr("there is no folder"));
   EXPECT_THAT(error_of([&] { RunFolder::open(path("file")); }), HasSubstr("is not a folder"));
 }
 
 TEST_F(RunFolderTest, ChainsComeByNumber) {
-  RunFolder::create(path("out"));
+  std::ignore = RunFolder::create(path("out"));
   EXPECT_THAT(error_of([&] { find_chains(path("out")); }), HasSubstr("no chain-1.csv"));
   for (const char* name : {"chain-10.csv", "chain-2.csv", "chain-1.csv", "chain-01.csv", "chain-1.txt"})
     put(std::string("out/") + name, "");

@@ -117,7 +117,10 @@ TEST_F(Safetensors, LiesAreCaught) {
   EXPECT_THAT(header_error("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(header_error("{"), HasSubstr("not a JSON object"));
   EXPECT_THAT(header_error(""), HasSubstr("not a JSON object"));
-  EXPECT_THAT(header_error(std::string(100'000, '[')), HasSubstr("not a JSON object"));
+  EXPECT_THAT(header_error(std::string(100'000, '[')), HasSubstr("nested 100000 deep"));
+  EXPECT_THAT(header_error(R"({"a": {"dtype": "F32", "data_offsets": [0, 4], "shape": )" +
+                           std::string(100'000, '[') + std::string(100'000, ']') + "}}"),
+              HasSubstr("nested 100002 deep"));
   EXPECT_THAT(header_error(R"({"a": 3})"), HasSubstr("'a' is no object"));
   EXPECT_THAT(header_error(R"({"a": {"shape": [1], "data_offsets": [0, 4]}})"), HasSubstr("no \"dtype\""));
   EXPECT_THAT(header_error(R"({"a": {"dtype": "F31", "shape": [1], "data_offsets": [0, 4]}})"),

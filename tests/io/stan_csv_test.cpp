@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cmath>
@@ -12,6 +14,16 @@
 
 #include "io/scratch.hpp"
 #include "onward/error.hpp"
+
+namespace {
+int files_synced = 0;
+}
+
+/// Stands in for the system's: the only way to see that it was asked.
+extern "C" int fsync(int file) {
+  ++files_synced;
+  return static_cast<int>(::syscall(SYS_fsync, file));
+}
 
 namespace onward {
 namespace {
@@ -130,6 +142,15 @@ TEST_F(StanCsvFile, EqualRunsGiveEqualBytes) {
     writer.finish();
   }
   EXPECT_EQ(get(path("a.csv")), get(path("b.csv")));
+}
+
+TEST_F(StanCsvFile, AFinishedFileIsOnDisk) {
+  StanCsvWriter writer(path("chain-1.csv"), header_of({"x"}));
+  files_synced = 0;
+  writer.flush();
+  EXPECT_EQ(files_synced, 0);
+  writer.finish();
+  EXPECT_EQ(files_synced, 2);  // the file and its folder
 }
 
 TEST_F(StanCsvFile, NeverOverwritesUnasked) {

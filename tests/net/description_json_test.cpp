@@ -77,7 +77,8 @@ TEST_F(DescriptionJson, NumbersThatAreLeftOutAreTheDefaults) {
 }
 
 TEST_F(DescriptionJson, MistakesAreNamed) {
-  EXPECT_THAT(error("{"), HasSubstr("not a network in JSON: parse error at line 1"));
+  EXPECT_THAT(error("{"), HasSubstr("not valid JSON: parse error at line 1"));
+  EXPECT_THAT(error("{\"input\": " + std::string(100'000, '[')), HasSubstr("nested 100001 deep"));
   EXPECT_THAT(error("[1]"), HasSubstr("holds [1]"));
   EXPECT_THAT(error(R"({"layers": ["relu"]})"), HasSubstr("no \"input\""));
   EXPECT_THAT(error(R"({"input": 4})"), HasSubstr("no \"layers\""));

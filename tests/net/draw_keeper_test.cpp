@@ -35,8 +35,8 @@ class Keeper : public onward::testing::Scratch {
 };
 
 TEST_F(Keeper, FilesHoldTheDrawsAndWhatTheyPredict) {
-  const RunFolder folder = RunFolder::create(path("run"));
-  DrawKeeper keeper(posterior, test, std::nullopt, 2, {.folder = &folder, .draws = true});
+  std::optional<RunFolder> folder = RunFolder::create(path("run"));
+  DrawKeeper keeper(posterior, test, std::nullopt, 2, {.folder = &*folder, .draws = true});
   Hooks hooks;
   hooks.listener = &keeper;
   const onward::Run run = sample(posterior, settings(), hooks);  // parameters are the names here
@@ -67,8 +67,10 @@ TEST_F(Keeper, FilesHoldTheDrawsAndWhatTheyPredict) {
   for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(predictions.as<double>()[i], mean[i], 1e-9);
   const NpyArray sd = read_npy(path("run/predictions-sd.npy"));
   EXPECT_GT(sd.as<double>()[1], 0);
-  // --force clears them away with the rest.
-  RunFolder::create(path("run"), true);
+  // A run that replaces this one clears them away with the rest.
+  folder.reset();
+  folder.emplace(RunFolder::create(path("run"), true)).replace();
+  folder.reset();
   EXPECT_TRUE(std::filesystem::is_empty(path("run")));
 }
 
@@ -100,9 +102,11 @@ TEST_F(Keeper, WithoutAFolderOnlyPredictionsAreKept) {
 }
 
 TEST_F(Keeper, AChainWithoutDrawsLeavesNoWeights) {
-  const RunFolder folder = RunFolder::create(path("run"));
-  DrawKeeper keeper(posterior, test, std::nullopt, 1, {.folder = &folder});
-  keeper.finished(0);
+  {
+    const RunFolder folder = RunFolder::create(path("run"));
+    DrawKeeper keeper(posterior, test, std::nullopt, 1, {.folder = &folder});
+    keeper.finished(0);
+  }
   EXPECT_TRUE(std::filesystem::is_empty(path("run")));
   EXPECT_EQ(keeper.predictive().draws(), 0u);
 }

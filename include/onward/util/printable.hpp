@@ -1,0 +1,13 @@
+#pragma once
+// Text of files and names on its way to a terminal, which would obey the control characters in it.
+
+#include <string>
+#include <string_view>
+
+namespace onward {
+
+/// The text with control characters as \n, \t or \x1b; UTF-8 stays. With `lines`, line ends and tabs stay
+/// too.
+std::string printable(std::string_view text, bool lines = false);
+
+}  // namespace onward
