@@ -13,7 +13,7 @@ class RunFolder {
  public:
   /// Makes the folder, with its parents. An existing one is an Error unless `force`; with it the
   /// files that runs make are removed (run.json, summary.json, chain-N.csv, .npy and .safetensors, draws.nc,
-  /// checkpoint, draws.png, predictions.npy, predictions-sd.npy) and everything else stays.
+  /// draws.nc.chain-N, checkpoint, draws.png, predictions.npy, predictions-sd.npy) and everything else stays.
   static RunFolder create(const std::filesystem::path& directory, bool force = false);
 
   /// Throws what create() would, and makes nothing.
