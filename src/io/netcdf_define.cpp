@@ -1,10 +1,13 @@
 // The definitions of a netCDF file of draws: groups, dimensions with their coordinates, variables,
 // attributes.
 
+#include <netcdf.h>
+#include <netcdf_mem.h>
+
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -30,7 +33,7 @@ class Definition {
   Definition(const fs::path& path, const NetcdfContent& content)
       : path_(path), content_(content), call_("write", path_) {
     errno = 0;
-    call_(nc_create(path.c_str(), NC_NETCDF4 | NC_CLOBBER, &file_));
+    call_(nc_create_mem(path.c_str(), NC_NETCDF4, 0, &file_));
   }
   Definition(const Definition&) = delete;
   Definition& operator=(const Definition&) = delete;
@@ -38,7 +41,8 @@ class Definition {
     if (open_) nc_abort(file_);
   }
 
-  void write() {
+  /// The file's bytes.
+  std::string made() {
     const auto& draws = content_.draws;
     draws_ = draws.empty() ? 0 : *std::ranges::max_element(draws);
     equal_ = std::ranges::all_of(draws, [&](std::size_t n) { return n == draws_; });
@@ -50,9 +54,12 @@ class Definition {
     }
     for (auto& [name, group] : groups_) define_coordinates(group);
     for (const auto& [name, group] : groups_) write_coordinates(group);
-    errno = 0;
     open_ = false;
-    call_(nc_close(file_));
+    NC_memio memory{};
+    call_(nc_close_memio(file_, &memory));
+    std::string bytes(static_cast<const char*>(memory.memory), memory.size);
+    std::free(memory.memory);
+    return bytes;
   }
 
  private:
@@ -221,12 +228,12 @@ void check(const NamedShape& variable) {
 
 }  // namespace
 
-void define_netcdf(const fs::path& path, const NetcdfContent& content) {
+std::string define_netcdf(const fs::path& path, const NetcdfContent& content) {
   for (const auto& place : content.rows.places) check(place.variable);
   for (const auto& constant : content.constants) check(constant.variable);
   if (content.layout.chains == 0)
     throw Error(fmt::format("{}: a file of draws needs a chain.", path.string()));
-  Definition(path, content).write();
+  return Definition(path, content).made();
 }
 
 std::string netcdf_name(const std::string& name) {

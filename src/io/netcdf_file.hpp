@@ -30,8 +30,9 @@ struct NetcdfContent {
   std::vector<std::size_t> draws;  ///< of each chain
 };
 
-/// Defines everything and writes coordinates; no draws yet. Error if a name or a dimension clashes.
-void define_netcdf(const std::filesystem::path& path, const NetcdfContent& content);
+/// A file with everything defined and the coordinates, but no draws yet, as bytes: made in memory, since a
+/// disk that is full makes HDF5 crash. Error if a name or a dimension clashes.
+std::string define_netcdf(const std::filesystem::path& path, const NetcdfContent& content);
 
 /// Fills a defined file.
 void fill_netcdf(const std::filesystem::path& path, const NetcdfContent& content,

@@ -2,7 +2,9 @@
 // of so many successive rows. HDF5 gets each chunk compressed already, which netCDF's own functions cannot be
 // given.
 
+#include <fcntl.h>
 #include <hdf5.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +17,7 @@
 #include "deflate_planes.hpp"
 #include "netcdf_file.hpp"
 #include "onward/util/thread_pool.hpp"
+#include "system_file.hpp"
 
 namespace onward::detail {
 namespace {
@@ -41,6 +44,35 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
+/// Keeps room on the disk ahead of HDF5, which may crash when its own records cannot be written: a full disk
+/// is found here, before HDF5 meets it.
+class Reserve {
+ public:
+  explicit Reserve(const fs::path& path) : path_(path), file_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+    if (file_ < 0) throw_system_error("write", path, errno);
+  }
+  Reserve(const Reserve&) = delete;
+  Reserve& operator=(const Reserve&) = delete;
+  ~Reserve() { ::close(file_); }
+
+  void ensure(std::uint64_t bytes) {
+    if (bytes <= reserved_) return;
+    const std::uint64_t wanted = bytes + bytes / 16;
+    // Gives back the error instead of setting errno.
+    if (const int error = ::posix_fallocate(file_, 0, static_cast<off_t>(wanted)); error != 0)
+      throw_system_error("write", path_, error);
+    reserved_ = wanted;
+  }
+  void cut(std::uint64_t bytes) {
+    if (::ftruncate(file_, static_cast<off_t>(bytes)) != 0) throw_system_error("write", path_, errno);
+  }
+
+ private:
+  const fs::path& path_;
+  int file_;
+  std::uint64_t reserved_ = 0;
+};
+
 /// The entries of one variable that share chunks, and where a panel's rows have them.
 struct Piece {
   const RowPlace* place;
@@ -65,8 +97,10 @@ class Filler {
       : path_(path),
         content_(content),
         pool_(std::max<std::size_t>(content.options.threads, 1)),
+        reserve_(path),
         file_((errno = 0, H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)), H5Fclose) {
     require(file_.get() >= 0);
+    make_room(0);
     draws_ = *std::ranges::max_element(content.draws);
     equal_ = std::ranges::all_of(content.draws, [&](std::size_t n) { return n == draws_; });
   }
@@ -111,13 +145,30 @@ class Filler {
   }
 
   void close() {
+    make_room(0);
     errno = 0;
+    require(H5Fflush(file_.get(), H5F_SCOPE_LOCAL) >= 0);
+    const auto bytes = file_bytes();
     require(file_.close());
+    reserve_.cut(bytes);
   }
 
  private:
   void require(bool good) const {
     if (!good) throw_netcdf_error("write", path_, "HDF5 gives no reason");
+  }
+
+  std::uint64_t file_bytes() const {
+    hsize_t bytes = 0;
+    require(H5Fget_filesize(file_.get(), &bytes) >= 0);
+    return bytes;
+  }
+
+  /// For so many bytes of a chunk and for the records that HDF5 has not written yet: of a chunk some 100
+  /// bytes, and a few pages for each variable.
+  void make_room(std::size_t bytes) {
+    ++chunks_;
+    reserve_.ensure(file_bytes() + bytes + 200 * chunks_ + 8192 * (content_.rows.places.size() + 8));
   }
 
   Handle open(const std::string& group, const std::string& variable) const {
@@ -210,7 +261,8 @@ class Filler {
   }
 
   void write_chunk(const Handle& dataset, const std::vector<hsize_t>& start,
-                   const std::vector<std::byte>& bytes) const {
+                   const std::vector<std::byte>& bytes) {
+    make_room(bytes.size());
     errno = 0;
     require(H5Dwrite_chunk(dataset.get(), H5P_DEFAULT, 0, start.data(), bytes.size(), bytes.data()) >= 0);
   }
@@ -218,7 +270,9 @@ class Filler {
   const fs::path& path_;
   const NetcdfContent& content_;
   ThreadPool pool_;
+  Reserve reserve_;
   Handle file_;
+  std::uint64_t chunks_ = 0;
   std::size_t draws_ = 0;
   bool equal_ = true;
 };

@@ -130,15 +130,16 @@ struct NetcdfWriter::Impl {
     const detail::NetcdfContent content{layout, options, rows, constants, constants_file, std::move(draws)};
     const fs::path part = beside(path, ".part");
     const std::scoped_lock lock(detail::netcdf_mutex());
+    const std::string empty = detail::define_netcdf(part, content);
+    if (!fill) return;
     try {
-      detail::define_netcdf(part, content);
-      if (fill) finish(part, content);
+      detail::write_whole(part, empty);
+      finish(part, content);
     } catch (...) {
       std::error_code ignored;
       fs::remove(part, ignored);
       throw;
     }
-    if (!fill) fs::remove(part);
   }
 
   void finish(const fs::path& part, const detail::NetcdfContent& content) {

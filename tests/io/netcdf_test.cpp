@@ -338,7 +338,7 @@ TEST_F(NetcdfFile, NamesThatNetcdfDoesNotTakeAreAltered) {
 
 TEST_F(NetcdfFile, AFolderThatIsNotThereIsNamed) {
   EXPECT_THAT(error_of([&] { NetcdfWriter(path("none") / "a.nc", small_layout()); }),
-              HasSubstr("a.nc.part: No such file or directory. Check the name"));
+              HasSubstr("a.nc.chain-1: No such file or directory. Check the name"));
 }
 
 /// A disk that fills up, while draws come or when the file is made: the draws that were written stay.
