@@ -38,6 +38,14 @@ bool repeats(std::span<const std::byte> numbers, std::size_t width, std::size_t 
   return 8 * equal > looked;
 }
 
+/// With the width known to the compiler, several times as fast.
+template <std::size_t width>
+void shuffle(std::span<const std::byte> numbers, std::span<std::byte> planes) {
+  const std::size_t count = numbers.size() / width;
+  for (std::size_t plane = 0; plane < width; ++plane)
+    for (std::size_t k = 0; k < count; ++k) planes[plane * count + k] = numbers[k * width + plane];
+}
+
 struct Deflater {
   z_stream stream{};
 
@@ -70,8 +78,16 @@ std::vector<std::byte> shuffle_and_deflate(std::span<const std::byte> numbers, s
                                            std::size_t row, int level) {
   const std::size_t count = numbers.size() / width;
   std::vector<std::byte> planes(numbers.size());
-  for (std::size_t plane = 0; plane < width; ++plane)
-    for (std::size_t k = 0; k < count; ++k) planes[plane * count + k] = numbers[k * width + plane];
+  switch (width) {
+    case 8:
+      shuffle<8>(numbers, planes);
+      break;
+    case 4:
+      shuffle<4>(numbers, planes);
+      break;
+    default:  // numbers of one byte are shuffled already
+      std::ranges::copy(numbers, planes.begin());
+  }
 
   // Room for the worst case, in which zlib stores everything, and for the ends of the planes' blocks.
   std::vector<std::byte> out(::compressBound(static_cast<uLong>(numbers.size())) + numbers.size() / 1000 +

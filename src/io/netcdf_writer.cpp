@@ -142,6 +142,14 @@ struct NetcdfWriter::Impl {
     }
   }
 
+  /// Throws now what the constants would make go wrong in the end; the draws, in other groups, are left out.
+  void check_constants() const {
+    const detail::RowLayout none(NetcdfLayout{}, false);
+    const std::scoped_lock lock(detail::netcdf_mutex());
+    detail::define_netcdf(path,
+                          {layout, options, none, constants, -1, std::vector<std::size_t>(layout.chains, 1)});
+  }
+
   void finish(const fs::path& part, const detail::NetcdfContent& content) {
     detail::fill_netcdf(part, content, chains);
     const int file = ::open(part.c_str(), O_RDONLY | O_CLOEXEC);
@@ -270,6 +278,12 @@ void NetcdfWriter::constant(const std::string& group, const NamedShape& variable
   if (values.size() != variable.size())
     throw Error(fmt::format("{}: {} values for '{}', which has {}", impl.path.string(), values.size(),
                             variable.name, variable.size()));
+  for (const char* draws : {"posterior", "sample_stats", "unconstrained_posterior", "log_likelihood"})
+    if (group == draws)
+      throw Error(
+          fmt::format("{}: '{}' is no draw, so the group '{}' is not for it: choose another, such as "
+                      "constant_data.",
+                      impl.path.string(), variable.name, group));
   if (values.empty()) return;
   const fs::path file = beside(impl.path, ".constants");
   if (impl.constants_file < 0) {
@@ -286,7 +300,7 @@ void NetcdfWriter::constant(const std::string& group, const NamedShape& variable
     detail::throw_system_error("write", file, errno);
   impl.constants.push_back({group, variable, impl.constants_bytes});
   try {
-    impl.make_file(std::vector<std::size_t>(impl.layout.chains, 1), false);
+    impl.check_constants();
   } catch (...) {
     impl.constants.pop_back();
     throw;

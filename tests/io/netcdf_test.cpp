@@ -324,6 +324,21 @@ TEST_F(NetcdfFile, LayoutsThatCannotBeAreRefusedAtOnce) {
   EXPECT_TRUE(std::filesystem::is_empty(path("")));
 }
 
+TEST_F(NetcdfFile, ConstantsThatCannotBeAreRefusedAtOnce) {
+  NetcdfWriter writer(path("a.nc"), small_layout());
+  const std::vector<double> two{1, 2};
+  writer.constant("constant_data", {"x", {2}}, two);
+  const auto refused = [&](const char* group, const NamedShape& variable) {
+    return error_of([&] { writer.constant(group, variable, two); });
+  };
+  EXPECT_THAT(refused("constant_data", {"x", {2}}), HasSubstr("'x' and 'x' have the same name"));
+  EXPECT_THAT(refused("posterior", {"y", {2}}), HasSubstr("the group 'posterior' is not for it"));
+  EXPECT_THAT(refused("constant_data", {"y", {3}}), HasSubstr("2 values for 'y', which has 3"));
+  put_all(writer, 0, 2);
+  writer.close();
+  expect_draws(path("a.nc"), 2);
+}
+
 TEST_F(NetcdfFile, NamesThatNetcdfDoesNotTakeAreAltered) {
   NetcdfLayout layout;
   layout.posterior = {{"(Intercept)", {}}, {"a/b", {}}, {"sd(g)x:z", {}}};
