@@ -1,4 +1,4 @@
-// `onward summary`: the table again, from files of ours or of CmdStan's.
+// `onward summary`: the table again, from files of ours, of CmdStan's or of ArviZ's.
 
 #include <algorithm>
 #include <filesystem>
@@ -12,6 +12,7 @@
 #include "onward/diagnostics/summary.hpp"
 #include "onward/error.hpp"
 #include "onward/io/json.hpp"
+#include "onward/io/netcdf.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/io/run_status.hpp"
@@ -37,18 +38,40 @@ std::optional<RunStatus> status_of(const fs::path& folder, bool quiet) {
   }
 }
 
-int summarise_files(const Settings& s) {
-  std::vector<fs::path> files;
-  std::optional<RunStatus> status;  // of the first folder whose run is not complete
-  for (const auto& path : s.paths) {
-    if (fs::is_directory(path)) {
-      if (!status || status->complete()) status = status_of(path, s.quiet);
-      for (auto& file : find_chains(path)) files.push_back(std::move(file));
-    } else {
-      files.emplace_back(path);
-    }
-  }
+/// What the table and its warnings are made from.
+struct Summarised {
+  std::string model;
+  std::size_t chains = 0, draws = 0;
+  std::vector<ParameterSummary> parameters;
+  bool dense_metric_may_help = true;
+};
 
+bool is_netcdf(const fs::path& path) { return path.extension() == ".nc"; }
+
+[[noreturn]] void refuse_empty(const std::string& path) {
+  throw Error(fmt::format("{} has no draws: the run ended in warm-up, or has just begun", path));
+}
+
+/// From a netCDF file, one parameter in memory after the other.
+Summarised read_netcdf(const fs::path& file, bool quiet) {
+  NetcdfReader reader(file);
+  std::vector<std::size_t> lengths;
+  for (std::size_t chain = 0; chain < reader.chains(); ++chain)
+    if (reader.draws(chain) > 0) lengths.push_back(reader.draws(chain));
+  if (lengths.empty()) refuse_empty(file.string());
+  const auto [least, most] = std::ranges::minmax(lengths);
+  if (!quiet) print_uneven_chains(reader.chains(), lengths.size(), least, most);
+  Summarised result{reader.attribute("model").value_or(""), lengths.size(), least, {}};
+  for (std::size_t k = 0; k < reader.variables().size(); ++k)
+    for (std::size_t entry = 0; entry < reader.variables()[k].size(); ++entry) {
+      Chains values = reader.column(k, entry);
+      std::erase_if(values, [](const auto& chain) { return chain.empty(); });
+      result.parameters.push_back(summarise(reader.entry_name(k, entry), values));
+    }
+  return result;
+}
+
+Summarised read_csv(const std::vector<fs::path>& files, const Settings& s) {
   std::vector<StanCsv> chains;
   for (const auto& file : files) {
     chains.push_back(read_stan_csv(file));
@@ -61,44 +84,64 @@ int summarise_files(const Settings& s) {
 
   const std::size_t all = chains.size();
   std::erase_if(chains, [](const StanCsv& chain) { return chain.draws() == 0; });
-  if (chains.empty())
-    throw Error(fmt::format("{} has no draws: the run ended in warm-up, or has just begun", s.paths.front()));
+  if (chains.empty()) refuse_empty(s.paths.front());
   const auto [least, most] = std::ranges::minmax_element(chains, {}, &StanCsv::draws);
-  const std::size_t draws = least->draws();
-  if (!s.quiet) {
-    if (status && !status->complete())
-      say("note: the run {}{}\n", status->words(),
-          status->draws ? fmt::format(", after {} of {} draws a chain", draws, *status->draws) : "");
-    print_uneven_chains(all, chains.size(), draws, most->draws());
-  }
-  std::vector<ParameterSummary> parameters;
-  for (std::size_t column : chains.front().parameter_columns()) {
+  const auto& first = chains.front();
+  Summarised result{first.setting("model").value_or(""), chains.size(), least->draws(), {}};
+  if (!s.quiet) print_uneven_chains(all, chains.size(), result.draws, most->draws());
+  for (std::size_t column : first.parameter_columns()) {
     Chains values;
     for (const auto& chain : chains) values.push_back(chain.column(column));
-    parameters.push_back(summarise(chains.front().names[column], values));
+    result.parameters.push_back(summarise(first.names[column], values));
   }
+  const auto metric = first.setting("metric").value_or("");
+  const bool by_axes = first.setting("model") == "glm" && metric == "none";
+  result.dense_metric_may_help = !by_axes && metric != "dense";
+  return result;
+}
 
+Summarised read_files(const Settings& s) {
+  std::vector<fs::path> files;
+  for (const auto& path : s.paths) {
+    if (!fs::is_directory(path)) {
+      files.emplace_back(path);
+    } else if (const fs::path netcdf = RunFolder::open(path).netcdf();
+               fs::exists(netcdf) && !fs::exists(RunFolder::open(path).chain_csv(1))) {
+      files.push_back(netcdf);
+    } else {
+      for (auto& file : find_chains(path)) files.push_back(std::move(file));
+    }
+  }
+  if (std::ranges::none_of(files, is_netcdf)) return read_csv(files, s);
+  if (files.size() > 1)
+    throw UsageError(fmt::format(
+        "{} files, among them a netCDF file, which has all chains of a run: give it alone", files.size()));
+  return read_netcdf(files.front(), s.quiet);
+}
+
+int summarise_files(const Settings& s) {
+  std::optional<RunStatus> status;  // of the first folder whose run is not complete
+  for (const auto& path : s.paths)
+    if (fs::is_directory(path) && (!status || status->complete())) status = status_of(path, s.quiet);
+  const Summarised run = read_files(s);
+  if (!s.quiet && status && !status->complete())
+    say("note: the run {}{}\n", status->words(),
+        status->draws ? fmt::format(", after {} of {} draws a chain", run.draws, *status->draws) : "");
   if (s.json) {
-    const WorstCase worst = worst_case(parameters);
-    nlohmann::ordered_json out{{"model", chains.front().setting("model").value_or("")},
-                               {"chains", chains.size()},
-                               {"draws", draws},
-                               {"max_rhat", worst.rhat},
-                               {"min_ess_bulk", worst.ess_bulk},
-                               {"min_ess_tail", worst.ess_tail}};
+    const WorstCase worst = worst_case(run.parameters);
+    nlohmann::ordered_json out{
+        {"model", run.model},     {"chains", run.chains},           {"draws", run.draws},
+        {"max_rhat", worst.rhat}, {"min_ess_bulk", worst.ess_bulk}, {"min_ess_tail", worst.ess_tail}};
     if (status) out["status"] = status->word;
-    if (s.all_parameters || parameters.size() <= 1000) out["parameters"] = summary_json(parameters);
+    if (s.all_parameters || run.parameters.size() <= 1000) out["parameters"] = summary_json(run.parameters);
     fmt::print("{}\n", json_text(out));
   } else {
-    fmt::print("{}",
-               summary_table(parameters, {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));
+    fmt::print("{}", summary_table(run.parameters,
+                                   {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));
   }
-  if (!s.quiet) {
-    const auto metric = chains.front().setting("metric").value_or("");
-    const bool by_axes = chains.front().setting("model") == "glm" && metric == "none";
-    for (const auto& warning : warnings(parameters, chains.size(), draws, !by_axes && metric != "dense"))
+  if (!s.quiet)
+    for (const auto& warning : warnings(run.parameters, run.chains, run.draws, run.dense_metric_may_help))
       say("warning: {}\n", warning);
-  }
   return done;
 }
 
@@ -107,7 +150,10 @@ int summarise_files(const Settings& s) {
 void add_summary(CLI::App& app, Action& action) {
   auto s = std::make_shared<Settings>();
   auto* command = app.add_subcommand("summary", "the summary table from files");
-  command->add_option("DIR|FILE", s->paths, "a run's folder, or CSV files of its chains (also CmdStan's)")
+  command
+      ->add_option(
+          "DIR|FILE", s->paths,
+          "a run's folder, CSV files of its chains (also CmdStan's), or a netCDF file (also ArviZ's)")
       ->required();
   command->add_flag("--json", s->json, "one JSON object on stdout instead of the table");
   command->add_flag("--all-parameters", s->all_parameters, "report every parameter, however many there are");
