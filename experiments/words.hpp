@@ -1,6 +1,7 @@
 #pragma once
 // A table in words: for a terminal, Markdown and CSV.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,8 +13,8 @@ struct Words {
   std::vector<std::vector<std::string>> lines;
 };
 
-/// Columns of equal width, the first to the left and the others to the right.
-std::string aligned(const Words& words);
+/// Columns of equal width, the one that names the rows to the left and the others to the right.
+std::string aligned(const Words& words, std::size_t naming_column = 0);
 std::string markdown(const Words& words);
 
 /// Ours and, where there is one, the published figure in brackets.
