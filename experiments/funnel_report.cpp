@@ -23,12 +23,14 @@ bool comparable(const FunnelSettings& s) {
   return s.steps == paper.steps && s.chains == paper.chains && !s.reverse_kl;
 }
 
+constexpr std::size_t sampler_column = 1;
+
 bool disagrees(const FunnelRow& row) { return row.published_p && *row.published_p < disagreement; }
 
 /// The paper's table; with its published figures if ours can be compared with them.
 Words paper_words(const FunnelTable& table) {
   const bool compared = comparable(table.settings);
-  Words words;
+  Words words{{}, {}, sampler_column};
   // Every column is a heading and what it says of a row.
   const auto add = [&](const std::string& heading, const auto& entry) {
     words.headings.push_back(heading);
@@ -65,7 +67,8 @@ Words paper_words(const FunnelTable& table) {
 Words equal_words(const FunnelAtEqual& table) {
   Words words{{"D", "sampler", "steps", "evaluations", "KL", "ESS w", "ESS x", "step size", "acceptance",
                "p vs mala"},
-              {}};
+              {},
+              sampler_column};
   for (const auto& row : table.rows) {
     const FunnelCell& best = row.cells[row.best];
     words.lines.push_back({std::to_string(row.dim), row.sampler, std::to_string(row.steps),
@@ -105,9 +108,6 @@ std::string notes(const FunnelTable& table) {
         fmt::format("* ours and the published KL differ by more than chance (Welch p < {}).\n", disagreement);
   return text;
 }
-
-/// The second column names the rows.
-std::string text_of(const Words& words) { return aligned(words, 1); }
 
 /// All tables, each with `form` and its title above it.
 std::string all_tables(const FunnelTable& table, std::string (*form)(const Words&)) {
@@ -171,7 +171,7 @@ nlohmann::ordered_json row_json(const FunnelRow& row) {
 
 }  // namespace
 
-std::string funnel_text(const FunnelTable& table) { return all_tables(table, text_of); }
+std::string funnel_text(const FunnelTable& table) { return all_tables(table, aligned); }
 std::string funnel_markdown(const FunnelTable& table) { return all_tables(table, markdown); }
 
 std::string funnel_csv(const FunnelTable& table) {

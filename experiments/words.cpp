@@ -16,7 +16,7 @@ std::size_t width_of(const std::string& text) {
 
 }  // namespace
 
-std::string aligned(const Words& words, std::size_t naming_column) {
+std::string aligned(const Words& words) {
   std::vector<std::size_t> widths;
   for (std::size_t j = 0; j < words.headings.size(); ++j) {
     std::size_t width = width_of(words.headings[j]);
@@ -27,7 +27,7 @@ std::string aligned(const Words& words, std::size_t naming_column) {
   const auto add = [&](const std::vector<std::string>& line) {
     for (std::size_t j = 0; j < line.size(); ++j) {
       const std::string padding(widths[j] - width_of(line[j]), ' ');
-      text += (j == 0 ? "" : "  ") + (j == naming_column ? line[j] + padding : padding + line[j]);
+      text += (j == 0 ? "" : "  ") + (j == words.naming_column ? line[j] + padding : padding + line[j]);
     }
     text += "\n";
   };
