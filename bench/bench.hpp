@@ -2,7 +2,6 @@
 // Benchmarks: one row a figure, beside its peer measured in the same run and the bar it is held to. Times are
 // compared as ratios only, since machines are noisy.
 
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -23,12 +22,16 @@ struct Row {
   std::optional<bool> met = {};
 };
 
-/// The cases by name; each gives its rows.
-std::vector<std::string> cases();
-/// Throws UsageError for an unknown case. The case posteriors has options of its own: see posteriors.hpp.
-/// Cases that take minutes tell `hears` what they are about to measure.
+/// Cases that take minutes tell this what they are about to measure.
 using Hears = std::function<void(const std::string& what)>;
-std::vector<Row> run(const std::string& name, const Hears& hears);
+
+/// A case by name, and what gives its rows.
+struct Benchmark {
+  std::string name, summary;
+  std::function<std::vector<Row>(const Hears& hears)> run;
+};
+/// All but posteriors, which has options of its own: see posteriors.hpp.
+std::vector<Benchmark> cases();
 
 std::vector<Row> jets();
 std::vector<Row> kernels();

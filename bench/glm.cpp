@@ -17,7 +17,8 @@
 #include "onward/diagnostics/convergence.hpp"
 #include "onward/error.hpp"
 #include "onward/glm/axis_sampler.hpp"
-#include "onward/io/run_json.hpp"
+#include "onward/util/clock.hpp"
+#include "onward/util/memory.hpp"
 #include "peers.hpp"
 #include "regression_data.hpp"
 
@@ -158,10 +159,7 @@ struct Million {
 Million sample_million(std::size_t cores) {
   constexpr std::size_t rows = 1'000'000, columns = 50, draws = 150, chains = 4;
   std::vector<double> y(rows), z(columns + 2);
-  const auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  const auto begin = Clock::now();
   const Stream stream(11, 0);
   auto x = std::make_shared<Design>(
       Design::from_rows(rows, columns, true, [&](std::size_t i, std::span<double> row) {
@@ -183,11 +181,11 @@ Million sample_million(std::size_t cores) {
   sampler.run([&](const AxisDraw& draw) {
     for (std::size_t j = 0; j < kept.size(); ++j) kept[j][draw.chain][draw.number] = draw.parameters[j];
     // Twenty draws of each chain make a first summary.
-    if (draw.number == 19 && ++early == chains) first = seconds();
+    if (draw.number == 19 && ++early == chains) first = seconds_since(begin);
   });
   double least = INFINITY;
   for (const auto& parameter : kept) least = std::min(least, ess_bulk(parameter));
-  return {first, seconds(), least, static_cast<double>(peak_rss_bytes())};
+  return {first, seconds_since(begin), least, peak_resident_bytes()};
 }
 
 void add_million(std::vector<Row>& rows, std::size_t cores) {

@@ -11,17 +11,18 @@
 
 #include "bench.hpp"
 #include "experiments/logreg.hpp"
+#include "experiments/stepper.hpp"
 #include "onward/data/data_set.hpp"
 #include "onward/data/load.hpp"
 #include "onward/glm/posterior.hpp"
 #include "onward/random/stream.hpp"
 #include "peers.hpp"
-#include "stepper.hpp"
 
 namespace onward::bench {
 namespace {
 
 using namespace glm;
+using experiments::Stepper;
 
 Posterior mnist_posterior(std::size_t threads) {
   const TrainAndTest data = load_mnist();

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -14,15 +13,17 @@
 
 #include "bench.hpp"
 #include "experiments/rows.hpp"
+#include "experiments/stepper.hpp"
 #include "onward/net/posterior.hpp"
 #include "onward/random/stream.hpp"
+#include "onward/util/memory.hpp"
 #include "peers.hpp"
-#include "stepper.hpp"
 
 namespace onward::bench {
 namespace {
 
 using namespace net;
+using experiments::Stepper;
 
 constexpr std::size_t timed_images = 500;
 
@@ -189,13 +190,6 @@ void add_block_rows(std::vector<Row>& rows, std::size_t threads) {
   row("recomputed", recomputed);
 }
 
-double status_bytes(const std::string& key) {
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with(key + ":")) return 1024 * std::stod(line.substr(key.size() + 1));
-  return std::nan("");
-}
-
 /// The most memory that a process of its own took for `work` beyond what make() left it with (the data).
 template <class Make, class Work>
 double peak_megabytes(const Make& make, const Work& work) {
@@ -205,11 +199,10 @@ double peak_megabytes(const Make& make, const Work& work) {
                                           {},
                                           [&](const experiments::Share&) -> nlohmann::ordered_json {
                                             auto made = make();
-                                            std::ofstream("/proc/self/clear_refs")
-                                                << "5";  // forget the peak so far
-                                            const double before = status_bytes("VmRSS");
+                                            forget_peak();
+                                            const double before = resident_bytes();
                                             work(made);
-                                            return {{"bytes", status_bytes("VmHWM") - before}};
+                                            return {{"bytes", peak_resident_bytes() - before}};
                                           }},
                                          {}, stop);
   return row->at("bytes").template get<double>() / 1e6;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -14,6 +13,7 @@
 #include "onward/run/run.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "onward/target/price.hpp"
+#include "onward/util/clock.hpp"
 #include "onward/util/suggest.hpp"
 #include "onward/util/thread_pool.hpp"
 #include "posterior_set.hpp"
@@ -21,12 +21,6 @@
 
 namespace onward::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// Calls f(0) ... f(count - 1) on all cores.
 template <class F>

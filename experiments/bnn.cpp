@@ -1,13 +1,9 @@
 #include "bnn.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <thread>
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -16,35 +12,23 @@
 #include "onward/direction/directions.hpp"
 #include "onward/error.hpp"
 #include "onward/io/npy.hpp"
-#include "onward/io/run_json.hpp"
 #include "onward/net/predictive.hpp"
 #include "onward/net/weights.hpp"
 #include "onward/random/stream.hpp"
 #include "onward/run/tune.hpp"
 #include "onward/sampler/samplers.hpp"
+#include "onward/util/clock.hpp"
+#include "onward/util/memory.hpp"
 #include "rows.hpp"
 
 namespace onward::experiments {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using nlohmann::ordered_json;
 
 constexpr std::size_t paper_keeps = 100;  // draws that the paper's figures rest on
 constexpr std::size_t grid_points = 160;  // of the figure with bands
 constexpr double published_temperature = 400;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-/// The memory that this process holds now.
-double resident_bytes() {
-  std::ifstream in("/proc/self/statm");
-  double all = 0, resident = 0;
-  in >> all >> resident;
-  return resident * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-}
 
 /// A sampler of the table in the words of the library.
 struct Kernel {
@@ -397,7 +381,7 @@ BnnRow bnn_row(const BnnSettings& s, const std::string& sampler, double temperat
   const auto begin = Clock::now();
   const Run result = sample(target, run, hooks);
   row.seconds = seconds_since(begin);
-  row.peak_bytes = static_cast<double>(peak_rss_bytes());
+  row.peak_bytes = peak_resident_bytes();
   for (const auto& chain : result.chains) row.acceptance += chain.acceptance / static_cast<double>(s.chains);
   row.steps = run.draws * *run.thin;
   row.ms_per_step = 1e3 * row.seconds / static_cast<double>(row.steps);

@@ -1,7 +1,6 @@
 #include "cnn.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -13,12 +12,12 @@
 #include "cnn_samplers.hpp"
 #include "onward/error.hpp"
 #include "onward/net/weights.hpp"
+#include "onward/util/clock.hpp"
 #include "rows.hpp"
 
 namespace onward::experiments {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using net::GradientForm;
 using nlohmann::ordered_json;
 
@@ -294,7 +293,7 @@ std::optional<CnnTable> cnn_table(const CnnSettings& s, const CnnData& data, con
           if (!row) return std::nullopt;
           table.timing.push_back(*row);
         }
-  table.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  table.seconds = seconds_since(begin);
   return table;
 }
 

@@ -1,7 +1,6 @@
 // What a row of cnn.hpp's tables does in its process.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <thread>
@@ -14,61 +13,16 @@
 #include "onward/net/predictive.hpp"
 #include "onward/net/weights.hpp"
 #include "onward/target/target.hpp"
-#include "process_memory.hpp"
+#include "onward/util/clock.hpp"
+#include "onward/util/memory.hpp"
+#include "stepper.hpp"
 
 namespace onward::experiments {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using net::GradientForm;
 
 constexpr double timing_step_size = 1e-4;  // the paper's
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-/// Chains from one place, a step at a time. Every draw is a vector of millions, so nothing is kept of it
-/// here.
-class Chain {
- public:
-  Chain(net::Posterior posterior, const KernelSettings& settings, std::vector<double> start,
-        std::uint64_t seed)
-      : target_(std::move(posterior)),
-        kernel_(make_kernel(settings)),
-        stream_(seed, 0),
-        workspace_(target_.dimension()) {
-    state_.position = std::move(start);
-    if (find_sampler(settings.sampler).needs_gradient) {
-      state_.gradient.resize(target_.dimension());
-      state_.value = target_.gradient(state_.position, state_.gradient);
-    } else {
-      state_.value = target_.value(state_.position);
-    }
-    if (!std::isfinite(state_.value))
-      throw Error(
-          fmt::format("the log density is {} at the start: give other weights by --start", state_.value));
-  }
-  /// Chain number `chain`, from the start.
-  void begin_again(std::uint32_t chain) {
-    if (number_ > 0) state_ = start_;
-    if (number_ == 0) start_ = state_;
-    stream_ = Stream(stream_.seed(), chain);
-    number_ = 0;
-  }
-  StepInfo step() {
-    return onward::step(kernel_, state_, target_, Metric(), {stream_, ++number_}, workspace_);
-  }
-  const State& state() const { return state_; }
-
- private:
-  AnyTarget target_;
-  Kernel kernel_;
-  Stream stream_;
-  Workspace workspace_;
-  State state_, start_;
-  std::uint64_t number_ = 0;
-};
 
 std::shared_ptr<ThreadPool> make_pool(const CnnSettings& s) {
   const std::size_t cores =
@@ -138,9 +92,8 @@ net::Posterior timed_posterior(const CnnSettings& s, const net::Data& data, cons
   }
   if (too_much())
     throw Error(fmt::format(
-        "a memory limit of {:.4g} MB is too little: {} takes {:.4g} MB for {} parameters and a piece of one "
-        "image",
-        memory_limit(s) / 1e6, sampler.name, needed_bytes(posterior, sampler, form) / 1e6,
+        "a memory limit of {} is too little: {} takes {} for {} parameters and a piece of one image",
+        shown_bytes(memory_limit(s)), sampler.name, shown_bytes(needed_bytes(posterior, sampler, form)),
         posterior.dimension()));
   return posterior;
 }
@@ -182,7 +135,7 @@ CnnChain cnn_chain(const CnnSettings& s, const CnnData& data, const std::string&
                    std::optional<double> step_size, std::uint64_t seed,
                    const std::function<void(double)>& progress) {
   Problem problem = load_problem(s, data);
-  Chain chain(problem.posterior, kernel_settings(find_cnn_sampler(name), step_size), problem.start, seed);
+  Stepper chain(problem.posterior, kernel_settings(find_cnn_sampler(name), step_size), problem.start, seed);
   Watched test(test_rows(s, data)), held_out(data.held_out);
   CnnChain result;
   result.step_size = step_size;
@@ -231,7 +184,7 @@ CnnTimingRow cnn_timing(const CnnSettings& s, const CnnData& data, const std::st
   row.refused = row.needed_bytes > memory_limit(s);
   if (row.refused) return row;
   auto start = net::lecun_start(posterior.network().layout, s.seed);
-  Chain chain(std::move(posterior), kernel_settings(sampler, timing_step_size), std::move(start), s.seed);
+  Stepper chain(std::move(posterior), kernel_settings(sampler, timing_step_size), std::move(start), s.seed);
   row.steps = timed_steps(s, images);
   std::vector<double> seconds;
   // The first step is not counted: it evaluates at the start too, and makes its memory. Nor is line-fmala's

@@ -1,7 +1,6 @@
 #include "cnn_pretraining.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
 
 #include <fmt/format.h>
@@ -12,12 +11,12 @@
 #include "onward/io/json.hpp"
 #include "onward/net/predictive.hpp"
 #include "onward/net/weights.hpp"
+#include "onward/util/clock.hpp"
 
 namespace onward::experiments {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 using nlohmann::ordered_json;
 
 /// What the weights depend on.
@@ -91,8 +90,8 @@ Pretraining train(const PretrainingSettings& s, const EpochListener& listener, c
       progress((static_cast<double>(epochs.size()) + share) / static_cast<double>(s.sgd.epochs));
     });
     const net::Scores scores = judge(sgd.state());
-    epochs.push_back({epochs.size() + 1, sgd.state().losses.back(), *scores.accuracy, scores.nll,
-                      std::chrono::duration<double>(Clock::now() - begin).count()});
+    epochs.push_back(
+        {epochs.size() + 1, sgd.state().losses.back(), *scores.accuracy, scores.nll, seconds_since(begin)});
     const ordered_json note{{"settings", settings_json(s)}, {"epochs", to_json(epochs)}};
     net::write_state(state_file, {sgd.state(), json_text(note)});
     listener(epochs.back());

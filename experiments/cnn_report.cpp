@@ -7,6 +7,7 @@
 
 #include "cnn_samplers.hpp"
 #include "onward/plot/figure.hpp"
+#include "onward/util/memory.hpp"
 #include "words.hpp"
 
 namespace onward::experiments {
@@ -104,12 +105,8 @@ std::optional<PublishedCnnTime> published(const CnnTimingRow& row) {
   return published_cnn_time(row.sampler, row.images);
 }
 
-std::string gigabytes(double bytes) {
-  return bytes < 1e9 ? fmt::format("{:.0f} MB", bytes / 1e6) : fmt::format("{:.1f} GB", bytes / 1e9);
-}
-
 std::string time_words(const CnnTimingRow& row) {
-  std::string text = row.refused ? fmt::format("would need {}", gigabytes(row.needed_bytes))
+  std::string text = row.refused ? fmt::format("would need {}", shown_bytes(row.needed_bytes))
                                  : fmt::format("{:.3g}", row.seconds_per_step);
   if (!row.refused && row.steps > 1) text += fmt::format(" +- {:.2g}", row.sd);
   if (const auto paper = published(row))
@@ -132,7 +129,7 @@ Words timing_words(const CnnTable& table) {
       for (const auto& row : table.timing) {
         if (row.images != images || title_of(row) != title) continue;
         times.push_back(time_words(row));
-        memories.push_back(row.refused ? "refused" : gigabytes(row.peak_bytes));
+        memories.push_back(row.refused ? "refused" : shown_bytes(row.peak_bytes));
       }
     times.insert(times.end(), memories.begin(), memories.end());
     words.lines.push_back(std::move(times));

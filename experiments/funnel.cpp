@@ -1,7 +1,6 @@
 #include "funnel.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <exception>
 #include <filesystem>
@@ -21,6 +20,7 @@
 #include "onward/io/json.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "onward/target/lanes.hpp"
+#include "onward/util/clock.hpp"
 #include "onward/util/printable.hpp"
 #include "onward/util/suggest.hpp"
 #include "published.hpp"
@@ -29,12 +29,7 @@ namespace onward::experiments {
 namespace {
 
 using Batch = simd::Batch<double>;
-using Clock = std::chrono::steady_clock;
 constexpr std::size_t register_lanes = simd::lanes_v<Batch>;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// Random numbers of a block of steps for the chains of a register, made once and read at every step size of
 /// the grid: a chain has the same random numbers at all step sizes, as it would from its seed.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "onward/plot/figure.hpp"
+#include "words.hpp"
 
 namespace onward::experiments {
 namespace {
@@ -22,30 +23,43 @@ bool comparable(const FunnelSettings& s) {
   return s.steps == paper.steps && s.chains == paper.chains && !s.reverse_kl;
 }
 
+constexpr std::size_t sampler_column = 1;
+
 bool disagrees(const FunnelRow& row) { return row.published_p && *row.published_p < disagreement; }
 
-/// A table as words: headings and lines.
-struct Words {
-  std::vector<std::string> headings;
-  std::vector<std::vector<std::string>> lines;
-};
-
-/// The paper's table with its published figures.
+/// The paper's table; with its published figures if ours can be compared with them.
 Words paper_words(const FunnelTable& table) {
-  Words words{{"D", "sampler", "KL", "published KL", "ESS w", "published ESS w", "ESS x", "published ESS x",
-               "step size", "acceptance", "p vs mala", "published p", "steps/s", "random"},
-              {}};
-  for (const auto& row : table.rows) {
-    const FunnelCell& best = row.cells[row.best];
-    words.lines.push_back(
-        {std::to_string(row.dim), row.sampler, with_sd(best.kl_over_seeds, 3),
-         row.published ? with_sd(row.published->kl, 3) + (disagrees(row) ? " *" : "") : "-",
-         with_sd(row.ess_w, 1), row.published ? with_sd(row.published->ess_w, 1) : "-", with_sd(row.ess_x, 1),
-         row.published ? with_sd(row.published->ess_x, 1) : "-", fmt::format("{:.3g}", best.step_size),
-         fmt::format("{:.2f}", best.acceptance), optional_number(row.p_value),
-         row.published ? optional_number(row.published->p_value) : "-",
-         fmt::format("{:.1f}M", row.steps_per_second / 1e6), fmt::format("{:.0f}%", 100 * row.random_share)});
-  }
+  const bool compared = comparable(table.settings);
+  Words words{{}, {}, sampler_column};
+  // Every column is a heading and what it says of a row.
+  const auto add = [&](const std::string& heading, const auto& entry) {
+    words.headings.push_back(heading);
+    words.lines.resize(table.rows.size());
+    for (std::size_t i = 0; i < table.rows.size(); ++i) words.lines[i].push_back(entry(table.rows[i]));
+  };
+  const auto add_published = [&](const std::string& heading, const auto& entry) {
+    if (compared)
+      add("published " + heading,
+          [&](const FunnelRow& row) { return row.published ? entry(row) : std::string("-"); });
+  };
+  const auto best = [](const FunnelRow& row) -> const FunnelCell& { return row.cells[row.best]; };
+  add("D", [](const FunnelRow& row) { return std::to_string(row.dim); });
+  add("sampler", [](const FunnelRow& row) { return row.sampler; });
+  add("KL", [&](const FunnelRow& row) { return with_sd(best(row).kl_over_seeds, 3); });
+  add_published("KL", [](const FunnelRow& row) {
+    return with_sd(row.published->kl, 3) + (disagrees(row) ? " *" : "");
+  });
+  add("ESS w", [](const FunnelRow& row) { return with_sd(row.ess_w, 1); });
+  add_published("ESS w", [](const FunnelRow& row) { return with_sd(row.published->ess_w, 1); });
+  add("ESS x", [](const FunnelRow& row) { return with_sd(row.ess_x, 1); });
+  add_published("ESS x", [](const FunnelRow& row) { return with_sd(row.published->ess_x, 1); });
+  add("step size", [&](const FunnelRow& row) { return fmt::format("{:.3g}", best(row).step_size); });
+  add("acceptance", [&](const FunnelRow& row) { return fmt::format("{:.2f}", best(row).acceptance); });
+  add("p vs mala", [](const FunnelRow& row) { return optional_number(row.p_value); });
+  add_published("p", [](const FunnelRow& row) { return optional_number(row.published->p_value); });
+  add("steps/s", [](const FunnelRow& row) { return fmt::format("{:.1f}M", row.steps_per_second / 1e6); });
+  if (compared)
+    add("random", [](const FunnelRow& row) { return fmt::format("{:.0f}%", 100 * row.random_share); });
   return words;
 }
 
@@ -53,7 +67,8 @@ Words paper_words(const FunnelTable& table) {
 Words equal_words(const FunnelAtEqual& table) {
   Words words{{"D", "sampler", "steps", "evaluations", "KL", "ESS w", "ESS x", "step size", "acceptance",
                "p vs mala"},
-              {}};
+              {},
+              sampler_column};
   for (const auto& row : table.rows) {
     const FunnelCell& best = row.cells[row.best];
     words.lines.push_back({std::to_string(row.dim), row.sampler, std::to_string(row.steps),
@@ -75,52 +90,22 @@ std::string title(const FunnelTable& table, Budget budget) {
 }
 
 std::string notes(const FunnelTable& table) {
+  const auto& s = table.settings;
   std::string text = fmt::format(
-      "KL({}) of w; {} seed{} of {} chains x {} steps, ± their standard deviation; best of {} step sizes by "
-      "mean KL.\nsteps/s: of one core, the whole grid together; random: share of the time spent on random "
-      "numbers.\n",
-      table.settings.reverse_kl ? "q||p" : "p||q", table.settings.seeds, table.settings.seeds == 1 ? "" : "s",
-      table.settings.chains, table.settings.steps, table.settings.step_sizes);
-  if (!comparable(table.settings))
-    text += "The published figures are those of 5 chains x 10000 steps: not to be compared with these.\n";
+      "KL({}) of w; {} seed{} of {} chains x {} steps, ± their standard deviation;\nbest of {} step sizes by "
+      "mean KL. "
+      "steps/s: of one core, the whole grid together.\n",
+      s.reverse_kl ? "q||p" : "p||q", s.seeds, s.seeds == 1 ? "" : "s", s.chains, s.steps, s.step_sizes);
+  text += comparable(s)
+              ? "random: share of the time spent on random numbers.\n"
+              : "The published figures are of 5 chains x 10000 steps and KL(p||q): with those they stand "
+                "beside ours.\n";
   if (table.settings.seeds < 2) text += "One seed: there is no standard deviation and no p-value.\n";
   bool any = false;
   for (const auto& row : table.rows) any = any || disagrees(row);
   if (any)
     text +=
         fmt::format("* ours and the published KL differ by more than chance (Welch p < {}).\n", disagreement);
-  return text;
-}
-
-/// UTF-8 characters, so that ± counts as one.
-std::size_t width_of(const std::string& text) {
-  std::size_t count = 0;
-  for (char c : text) count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
-  return count;
-}
-
-std::string text_of(const Words& words) {
-  std::vector<std::vector<std::string>> lines{words.headings};
-  lines.insert(lines.end(), words.lines.begin(), words.lines.end());
-  std::vector<std::size_t> width(words.headings.size());
-  for (const auto& line : lines)
-    for (std::size_t c = 0; c < line.size(); ++c) width[c] = std::max(width[c], width_of(line[c]));
-  std::string text;
-  for (const auto& line : lines) {
-    for (std::size_t c = 0; c < line.size(); ++c) {
-      const std::string padding(width[c] - width_of(line[c]), ' ');
-      text += c == 1 ? line[c] + padding : padding + line[c];
-      text += c + 1 < line.size() ? "  " : "\n";
-    }
-  }
-  return text;
-}
-
-std::string markdown_of(const Words& words) {
-  std::string text = fmt::format("| {} |\n|", fmt::join(words.headings, " | "));
-  for (std::size_t c = 0; c < words.headings.size(); ++c) text += "---|";
-  text += "\n";
-  for (const auto& line : words.lines) text += fmt::format("| {} |\n", fmt::join(line, " | "));
   return text;
 }
 
@@ -186,8 +171,8 @@ nlohmann::ordered_json row_json(const FunnelRow& row) {
 
 }  // namespace
 
-std::string funnel_text(const FunnelTable& table) { return all_tables(table, text_of); }
-std::string funnel_markdown(const FunnelTable& table) { return all_tables(table, markdown_of); }
+std::string funnel_text(const FunnelTable& table) { return all_tables(table, aligned); }
+std::string funnel_markdown(const FunnelTable& table) { return all_tables(table, markdown); }
 
 std::string funnel_csv(const FunnelTable& table) {
   std::string text =

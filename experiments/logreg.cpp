@@ -1,7 +1,6 @@
 #include "logreg.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -15,25 +14,21 @@
 #include "onward/error.hpp"
 #include "onward/glm/axis_sampler.hpp"
 #include "onward/io/idx.hpp"
-#include "onward/io/run_json.hpp"
 #include "onward/random/stream.hpp"
 #include "onward/run/tune.hpp"
 #include "onward/sampler/samplers.hpp"
+#include "onward/util/clock.hpp"
+#include "onward/util/memory.hpp"
 #include "rows.hpp"
 
 namespace onward::experiments {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using nlohmann::ordered_json;
 
 constexpr std::size_t classes = 10;
 constexpr std::size_t paper_keeps = 100;  // draws that the paper's figures rest on
 constexpr std::size_t watched = 50;       // weights whose ESS is reported
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// A sampler of the table in the words of the library.
 struct Kernel {
@@ -450,7 +445,7 @@ LogregRow logreg_row(const LogregSettings& s, const std::string& sampler,
     sample_axes(s, problem, row, recorder, progress, stop);
   else
     sample_kernel(s, kernel, problem, row, recorder, progress, stop);
-  row.peak_bytes = static_cast<double>(peak_rss_bytes());
+  row.peak_bytes = peak_resident_bytes();
   if (!stop) evaluate(s, problem, recorder.draws, row, *pool);
   return row;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // A table in words: for a terminal, Markdown and CSV.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,9 +11,10 @@ namespace onward::experiments {
 struct Words {
   std::vector<std::string> headings;
   std::vector<std::vector<std::string>> lines;
+  std::size_t naming_column = 0;  ///< the one that names the rows
 };
 
-/// Columns of equal width, the first to the left and the others to the right.
+/// Columns of equal width, the one that names the rows to the left and the others to the right.
 std::string aligned(const Words& words);
 std::string markdown(const Words& words);
 

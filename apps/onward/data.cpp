@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 
@@ -17,8 +15,10 @@
 #include "onward/data/fetch.hpp"
 #include "onward/error.hpp"
 #include "onward/io/json.hpp"
+#include "onward/util/clock.hpp"
 #include "onward/util/suggest.hpp"
 #include "progress_bar.hpp"
+#include "stop.hpp"
 
 namespace onward::app {
 namespace {
@@ -29,12 +29,6 @@ struct Settings {
   std::string action, name, dir;
   bool json = false, quiet = false;
 };
-
-std::atomic<bool> stop_asked{false};
-extern "C" void ask_data_to_stop(int signal_number) {
-  stop_asked = true;
-  std::signal(signal_number, SIG_DFL);
-}
 
 std::string megabytes(std::uint64_t bytes) {
   return fmt::format("{:.0f} MB", std::max(1.0, static_cast<double>(bytes) / 1e6));
@@ -52,7 +46,7 @@ class Doing {
   Doing& operator=(const Doing&) = delete;
 
   void show(const std::string& what) {
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    const double seconds = seconds_since(begin_);
     if (quiet_ || seconds < next_) return;
     const std::string line = fmt::format("{} ... {}", what, duration(seconds));
     if (terminal_)
@@ -64,7 +58,7 @@ class Doing {
   }
 
  private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  Clock::time_point begin_ = Clock::now();
   bool quiet_, terminal_ = isatty(STDERR_FILENO) != 0, shown_ = false;
   double next_ = 2;  // seconds
 };
@@ -94,12 +88,11 @@ int list_data(const Settings& s) {
 }
 
 int get_data(const Settings& s, const DataSet& set, const fs::path& folder) {
-  std::signal(SIGINT, ask_data_to_stop);
-  std::signal(SIGTERM, ask_data_to_stop);
+  const std::atomic<bool>& stop = stop_when_told();
   const FetchReport report = [&] {
     Doing doing(s.quiet);
     return fetch_data(set, folder,
-                      {.progress = [&](const std::string& what) { doing.show(what); }, .stop = &stop_asked});
+                      {.progress = [&](const std::string& what) { doing.show(what); }, .stop = &stop});
   }();
   if (report.stopped) {
     if (!s.quiet) say("interrupted; nothing was kept\n");

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <map>
 
-#include <unistd.h>
-
 #include <fmt/format.h>
 
 #include "model_options.hpp"
@@ -16,6 +14,7 @@
 #include "onward/io/npy.hpp"
 #include "onward/net/description_json.hpp"
 #include "onward/net/weights.hpp"
+#include "onward/util/memory.hpp"
 #include "onward/util/suggest.hpp"
 
 namespace onward::app {
@@ -335,10 +334,6 @@ net::GradientForm parse_gradient(const std::string& word) {
                                suggestion(word, std::vector<std::string>{"whole", "pieces", "checkpoint"})));
 }
 
-std::string shown_bytes(double bytes) {
-  return bytes < 1e9 ? fmt::format("{:.3g} MB", bytes / 1e6) : fmt::format("{:.3g} GB", bytes / 1e9);
-}
-
 /// Of whatever a kernel may ask for; where a chain starts, the whole jet is asked for.
 std::size_t jet_bytes(const NetWords& words, const net::Posterior& posterior) {
   const std::size_t whole = posterior.jet_bytes(Order::curvature);
@@ -352,17 +347,13 @@ double run_bytes(const NetWords& words, const net::Posterior& posterior, double 
   return 3 * vector + static_cast<double>(words.chains) * (words.vectors * vector + evaluation);
 }
 
-double machine_memory() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-}
-
 /// Throws unless the vectors of one chain can be there at all, before anything of that size is made.
 void check_parameters(const Layout& layout) {
   const double bytes = 12.0 * sizeof(double) * static_cast<double>(layout.parameter_count());
-  if (bytes > machine_memory())
+  if (bytes > machine_bytes())
     throw Error(
         fmt::format("the network has {} parameters: to sample them would take {} of this machine's {}",
-                    layout.parameter_count(), shown_bytes(bytes), shown_bytes(machine_memory())));
+                    layout.parameter_count(), shown_bytes(bytes), shown_bytes(machine_bytes())));
 }
 
 /// With pieces small enough for --max-memory, if those are left to us, and with what it leaves for
@@ -387,11 +378,11 @@ net::Posterior make_posterior(const NetWords& words, std::shared_ptr<const net::
                        counted(words.chains, "chain"), counted(posterior.options().piece, "row"));
   };
   if (words.memory.empty()) {
-    if (needed() > machine_memory())
+    if (needed() > machine_bytes())
       throw Error(
           fmt::format("{} would take {} of this machine's {}: give fewer --chains, a smaller --piece, or a "
                       "--max-memory to choose it by",
-                      what(), shown_bytes(needed()), shown_bytes(machine_memory())));
+                      what(), shown_bytes(needed()), shown_bytes(machine_bytes())));
     return posterior;
   }
   const double limit = parse_memory("--max-memory", words.memory);
@@ -542,7 +533,7 @@ NetModel make_net(const NetWords& words, const GlmWords& shared, const std::stri
 
 void check_gradient_memory(const NetWords& words, const NetModel& model) {
   const auto& posterior = model.posterior;
-  const double limit = words.memory.empty() ? machine_memory() : parse_memory("--max-memory", words.memory);
+  const double limit = words.memory.empty() ? machine_bytes() : parse_memory("--max-memory", words.memory);
   const auto bytes = [&](net::GradientForm form) {
     return run_bytes(words, posterior,
                      static_cast<double>(jet_bytes(words, posterior) + posterior.gradient_bytes(form)));

@@ -1,10 +1,8 @@
 #include "cifar_png.hpp"
 
-#include <cairo.h>
 #include <fmt/format.h>
+#include <png.h>
 
-#include <cstring>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "../io/system_file.hpp"
@@ -17,24 +15,25 @@ namespace {
 
 constexpr std::size_t plane = cifar10_pixels / 3;
 
-struct DestroySurface {
-  void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
-};
-using Surface = std::unique_ptr<cairo_surface_t, DestroySurface>;
-
-Surface read_png(const std::filesystem::path& path, std::size_t count) {
-  Surface picture(cairo_image_surface_create_from_png(path.c_str()));
-  if (const auto status = cairo_surface_status(picture.get()); status != CAIRO_STATUS_SUCCESS)
-    throw Error(fmt::format("{}: cannot be read as a PNG picture: {}.", path.string(),
-                            cairo_status_to_string(status)));
-  const int width = cairo_image_surface_get_width(picture.get());
-  const int height = cairo_image_surface_get_height(picture.get());
-  // Pictures with an alpha channel would come with colours multiplied by it.
-  if (cairo_image_surface_get_format(picture.get()) != CAIRO_FORMAT_RGB24 ||
-      width != static_cast<int>(plane) || static_cast<std::size_t>(height) != count)
+/// The red, green and blue of each pixel, row by row.
+std::vector<std::uint8_t> read_png(const std::filesystem::path& path, std::size_t count) {
+  png_image picture{};
+  picture.version = PNG_IMAGE_VERSION;
+  const auto unreadable = [&] {
+    return Error(fmt::format("{}: cannot be read as a PNG picture: {}.", path.string(), picture.message));
+  };
+  if (png_image_begin_read_from_file(&picture, path.c_str()) == 0) throw unreadable();
+  const bool opaque_colours =
+      (picture.format & PNG_FORMAT_FLAG_COLOR) != 0 && (picture.format & PNG_FORMAT_FLAG_ALPHA) == 0;
+  if (!opaque_colours || picture.width != plane || picture.height != count) {
+    png_image_free(&picture);
     throw Error(fmt::format("{}: expected a picture of {} x {} opaque coloured pixels, found {} x {}.",
-                            path.string(), plane, count, width, height));
-  return picture;
+                            path.string(), plane, count, picture.width, picture.height));
+  }
+  picture.format = PNG_FORMAT_RGB;
+  std::vector<std::uint8_t> pixels(3 * plane * count);
+  if (png_image_finish_read(&picture, nullptr, pixels.data(), 0, nullptr) == 0) throw unreadable();
+  return pixels;
 }
 
 }  // namespace
@@ -57,19 +56,14 @@ std::vector<std::uint8_t> read_label_json(const std::filesystem::path& path) {
 
 std::vector<std::byte> cifar_records(const std::filesystem::path& png, const std::uint8_t* labels,
                                      std::size_t count) {
-  const Surface picture = read_png(png, count);
-  const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(picture.get()));
-  const unsigned char* const pixels = cairo_image_surface_get_data(picture.get());
+  const std::vector<std::uint8_t> pixels = read_png(png, count);
   std::vector<std::byte> records(count * cifar10_record);
   for (std::size_t image = 0; image < count; ++image) {
     std::byte* const record = records.data() + image * cifar10_record;
     record[0] = std::byte{labels[image]};
-    for (std::size_t i = 0; i < plane; ++i) {
-      std::uint32_t pixel = 0;  // 0x00RRGGBB
-      std::memcpy(&pixel, pixels + image * stride + i * sizeof pixel, sizeof pixel);
+    for (std::size_t i = 0; i < plane; ++i)
       for (std::size_t channel = 0; channel < 3; ++channel)
-        record[1 + channel * plane + i] = static_cast<std::byte>(pixel >> (16 - 8 * channel) & 0xff);
-    }
+        record[1 + channel * plane + i] = std::byte{pixels[3 * (image * plane + i) + channel]};
   }
   return records;
 }

@@ -1,12 +1,11 @@
 #include "onward/io/run_json.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "onward/sampler/samplers.hpp"
+#include "onward/util/memory.hpp"
 
 namespace onward {
 
@@ -125,16 +124,10 @@ ordered_json result_json(const std::string& model, const Run& run,
                    {"max_rhat", worst.rhat},
                    {"min_ess_bulk", worst.ess_bulk},
                    {"min_ess_tail", worst.ess_tail},
-                   {"peak_rss_bytes", peak_rss_bytes()}};
+                   {"peak_rss_bytes", static_cast<std::uint64_t>(std::max(0.0, peak_resident_bytes()))}};
   if (run.choice) out["choice"] = choice_json(*run.choice);
   if (parameters.size() <= most) out["parameters"] = summary_json(parameters);
   return out;
-}
-
-std::size_t peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
 }  // namespace onward

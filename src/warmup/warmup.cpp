@@ -1,13 +1,12 @@
 #include "onward/warmup/warmup.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "onward/error.hpp"
+#include "onward/util/memory.hpp"
 
 namespace onward {
 namespace {
@@ -133,13 +132,11 @@ void check_dense_metric(std::size_t dimension, std::size_t chains) {
   const auto d = static_cast<double>(dimension);
   // The learner's products, a copy while it is factorised, and the factor.
   const double bytes = 3 * 8 * d * d * static_cast<double>(chains);
-  const double memory =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  if (bytes > memory / 2)
-    throw UsageError(fmt::format(
-        "a dense metric for {} parameters and {} chains would take {:.1f} GB of this machine's {:.1f} GB; "
-        "use --metric diag, or fewer chains",
-        dimension, chains, bytes / 1e9, memory / 1e9));
+  if (bytes > machine_bytes() / 2)
+    throw UsageError(
+        fmt::format("a dense metric for {} parameters and {} chains would take {} of this machine's {}; "
+                    "use --metric diag, or fewer chains",
+                    dimension, chains, shown_bytes(bytes), shown_bytes(machine_bytes())));
 }
 
 }  // namespace onward

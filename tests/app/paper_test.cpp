@@ -2,6 +2,7 @@
 // and goes on.
 
 #include <algorithm>
+#include <sstream>
 
 #include "program.hpp"
 
@@ -9,6 +10,7 @@ namespace onward::testing {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -37,9 +39,11 @@ class Paper : public Program {
 };
 
 TEST_F(Paper, WrongExperimentsAndSamplers) {
-  wrong_usage("paper", {"EXPERIMENT"});
+  wrong_usage("paper", {"`onward paper` needs one of its experiments: funnel, logreg, bnn, cnn"});
   wrong_usage("paper funel", {"no experiment 'funel'", "Did you mean funnel?"});
   wrong_usage("paper table", {"no experiment 'table'", "Experiments: funnel"});
+  wrong_usage("paper --quick funnel", {"--quick belongs after the command: onward paper funnel --quick"});
+  wrong_usage("--quick paper funnel", {"there is no option '--quick'"});
   wrong_usage(tiny + " --samplers rwm,malla", {"no sampler 'malla'", "Did you mean mala?"});
   wrong_usage(tiny + " --kl sideways", {"--kl 'sideways'", "forward", "reverse"});
 }
@@ -71,6 +75,37 @@ TEST_F(Paper, FoldersThatCannotBeUsed) {
   ASSERT_EQ(onward(tiny + " --out run").code, 0);
   cannot(tiny + " --out run", {"run", "--force"});
   cannot(tiny + " --out run --resume --steps 60", {"run/checkpoint", "another experiment"});
+}
+
+TEST_F(Paper, HelpKnowsTheExperiment) {
+  const Outcome funnel = onward("paper funnel --help"), bnn = onward("paper bnn --help");
+  EXPECT_EQ(funnel.code, 0);
+  EXPECT_THAT(funnel.out, AllOf(HasSubstr("Usage: onward paper funnel"), HasSubstr("--dims"),
+                                Not(HasSubstr("--temperature")), Not(HasSubstr("--pretrain"))));
+  EXPECT_THAT(bnn.out, AllOf(HasSubstr("--temperature"), Not(HasSubstr("--dims"))));
+  const Outcome all = onward("paper --help");
+  for (const char* experiment : {"funnel", "logreg", "bnn", "cnn"})
+    EXPECT_THAT(all.out, HasSubstr(experiment));
+}
+
+TEST_F(Paper, QuickTablesAreNarrowAndHaveNoPublishedFigures) {
+  const std::string line = "paper funnel --quick --step-sizes 2 --seeds 2 --steps 100";
+  const Outcome quick = onward(line);
+  EXPECT_EQ(quick.code, 0) << quick.err;
+  EXPECT_THAT(quick.err, HasSubstr("--out DIR"));
+  EXPECT_THAT(onward(line + " --quiet").err, "");
+  std::istringstream lines(quick.out);
+  std::string heading;
+  std::getline(lines, heading);
+  EXPECT_THAT(heading, AllOf(HasSubstr("ESS w"), Not(HasSubstr("published"))));
+  lines.seekg(0);
+  for (std::string one; std::getline(lines, one);) {
+    const auto characters = std::count_if(one.begin(), one.end(), [](char c) { return (c & 0xC0) != 0x80; });
+    EXPECT_LE(characters, 100) << one;
+  }
+  // At the paper's length they are there.
+  EXPECT_THAT(onward("paper funnel --dims 10 --samplers mala --step-sizes 1 --seeds 2 --quiet").out,
+              HasSubstr("published KL"));
 }
 
 TEST_F(Paper, WritesEveryFormOfTheTableAndItsFigures) {

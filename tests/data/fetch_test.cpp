@@ -2,14 +2,13 @@
 
 #include "onward/data/fetch.hpp"
 
-#include <cairo/cairo.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <png.h>
 #include <signal.h>
 #include <sys/resource.h>
 
 #include <cstdint>
-#include <cstring>
 #include <thread>
 
 #include "data/environment.hpp"
@@ -238,15 +237,16 @@ TEST_F(FetchingFromDebian, FullDisk) {
 
 /// A row an image, pixels 0x00RRGGBB.
 void write_png(const fs::path& file, const std::vector<std::vector<std::uint32_t>>& rows) {
-  auto* surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(rows.front().size()),
-                                             static_cast<int>(rows.size()));
-  const int stride = cairo_image_surface_get_stride(surface);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    std::memcpy(cairo_image_surface_get_data(surface) + i * static_cast<std::size_t>(stride), rows[i].data(),
-                rows[i].size() * sizeof rows[i][0]);
-  cairo_surface_mark_dirty(surface);
-  ASSERT_EQ(cairo_surface_write_to_png(surface, file.c_str()), CAIRO_STATUS_SUCCESS);
-  cairo_surface_destroy(surface);
+  png_image picture{};
+  picture.version = PNG_IMAGE_VERSION;
+  picture.width = static_cast<png_uint_32>(rows.front().size());
+  picture.height = static_cast<png_uint_32>(rows.size());
+  picture.format = PNG_FORMAT_RGB;
+  std::vector<std::uint8_t> bytes;
+  for (const auto& row : rows)
+    for (const auto pixel : row)
+      for (const int shift : {16, 8, 0}) bytes.push_back(static_cast<std::uint8_t>(pixel >> shift & 0xff));
+  ASSERT_NE(png_image_write_to_file(&picture, file.c_str(), 0, bytes.data(), 0, nullptr), 0);
 }
 
 class FetchingCifar : public Fetching {

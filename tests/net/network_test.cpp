@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <memory>
 
@@ -15,6 +14,7 @@
 #include "onward/error.hpp"
 #include "onward/net/posterior.hpp"
 #include "onward/target/target.hpp"
+#include "onward/util/memory.hpp"
 
 namespace onward::net {
 namespace {
@@ -350,16 +350,10 @@ double peak_of(const std::function<void()>& work) {
   if (pipe(ends) != 0) return -1;
   const pid_t child = fork();
   if (child == 0) {
-    const auto status = [](const std::string& key) {
-      std::ifstream file("/proc/self/status");
-      for (std::string line; std::getline(file, line);)
-        if (line.starts_with(key)) return std::stod(line.substr(key.size() + 1)) * 1024;
-      return -1.0;
-    };
-    std::ofstream("/proc/self/clear_refs") << "5";  // forget the peak so far
-    const double before = status("VmRSS");
+    forget_peak();
+    const double before = resident_bytes();
     work();
-    const double more = status("VmHWM") - before;
+    const double more = peak_resident_bytes() - before;
     const bool written = write(ends[1], &more, sizeof more) == sizeof more;
     _exit(written ? 0 : 1);
   }

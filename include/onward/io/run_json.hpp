@@ -34,7 +34,4 @@ struct WorstCase {
 };
 WorstCase worst_case(const std::vector<ParameterSummary>& parameters);
 
-/// The most memory that this process has held so far.
-std::size_t peak_rss_bytes();
-
 }  // namespace onward

@@ -1,12 +1,13 @@
-#include "process_memory.hpp"
-
-#include <cmath>
-#include <fstream>
-#include <string>
+#include "onward/util/memory.hpp"
 
 #include <unistd.h>
 
-namespace onward::experiments {
+#include <cmath>
+#include <fstream>
+
+#include <fmt/format.h>
+
+namespace onward {
 namespace {
 
 double status_bytes(const std::string& key) {
@@ -25,4 +26,12 @@ double machine_bytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
 }
 
-}  // namespace onward::experiments
+std::string shown_bytes(double bytes) {
+  const bool large = bytes >= 999.5e6;
+  const double number = bytes / (large ? 1e9 : 1e6);
+  // 'g' would write 1234 as 1.23e+03.
+  return (number < 100 ? fmt::format("{:.3g}", number) : fmt::format("{:.0f}", number)) +
+         (large ? " GB" : " MB");
+}
+
+}  // namespace onward

@@ -20,6 +20,8 @@ class ProgressBar {
   void show(const Progress& progress, const std::string& before = "");
   /// For work that is counted in pieces; time is taken since the bar was made.
   void show_pieces(std::size_t done, std::size_t total);
+  /// For items one after another, of which `done` are finished and a share of the next.
+  void show_shares(std::size_t done, double share, std::size_t total);
   /// A line that stays.
   void note(const std::string& line);
   void clear();  ///< takes the bar away before something else is printed

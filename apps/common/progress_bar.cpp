@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "notes.hpp"
+#include "onward/util/clock.hpp"
 
 namespace onward::app {
 
@@ -57,8 +58,13 @@ void ProgressBar::show(const Progress& p, const std::string& before) {
   draw(share, p.seconds, figures);
 }
 
+void ProgressBar::show_shares(std::size_t done, double share, std::size_t total) {
+  constexpr std::size_t parts = 1000;  // of each item
+  show_pieces(parts * done + static_cast<std::size_t>(share * parts), parts * total);
+}
+
 void ProgressBar::show_pieces(std::size_t done, std::size_t total) {
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  const double seconds = seconds_since(begin_);
   if (quiet_ || seconds < next_ || done == 0) return;
   const double share = static_cast<double>(done) / static_cast<double>(total);
   draw(share, seconds,

@@ -2,7 +2,6 @@
 // were met.
 
 #include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <thread>
@@ -19,8 +18,8 @@
 #include "onward/error.hpp"
 #include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
-#include "onward/util/suggest.hpp"
 #include "progress_bar.hpp"
+#include "stop.hpp"
 
 namespace onward::app {
 namespace {
@@ -31,7 +30,7 @@ nlohmann::ordered_json or_null(const std::optional<T>& value) {
 }
 
 struct Settings {
-  std::string name, out;
+  std::string out;
   bool json = false, quiet = false, force = false, make_truth = false;
   bench::PosteriorsOptions posteriors;
 };
@@ -50,12 +49,12 @@ nlohmann::ordered_json to_json(const std::string& name, const std::vector<bench:
   return {{"case", name}, {"cores", std::thread::hardware_concurrency()}, {"results", results}};
 }
 
-int run_rows(const Settings& s) {
-  const auto rows = bench::run(s.name, [&](const std::string& what) {
+int run_rows(const Settings& s, const bench::Benchmark& one) {
+  const auto rows = one.run([&](const std::string& what) {
     if (!s.quiet) say("{}\n", what);
   });
   if (s.json) {
-    fmt::print("{}\n", json_text(to_json(s.name, rows), 1));
+    fmt::print("{}\n", json_text(to_json(one.name, rows), 1));
     return done;
   }
   for (const auto& row : rows) {
@@ -68,17 +67,11 @@ int run_rows(const Settings& s) {
   return done;
 }
 
-std::atomic<bool> stop_asked{false};
-extern "C" void ask_bench_to_stop(int signal_number) {
-  stop_asked = true;
-  std::signal(signal_number, SIG_DFL);  // a second one ends the program at once
-}
-
-int make_truth(const Settings& s) {
+int make_truth(const Settings& s, const std::atomic<bool>& stop) {
   constexpr std::size_t draws = 1'000'000;
   ProgressBar bar(s.quiet);
   const auto text = bench::make_truth(
-      draws, [&](std::size_t pieces, std::size_t all) { bar.show_pieces(pieces, all); }, stop_asked);
+      draws, [&](std::size_t pieces, std::size_t all) { bar.show_pieces(pieces, all); }, stop);
   bar.clear();
   if (!text) return interrupted;
   fmt::print("{}", *text);
@@ -86,19 +79,18 @@ int make_truth(const Settings& s) {
 }
 
 int run_posteriors(const Settings& s) {
-  std::signal(SIGINT, ask_bench_to_stop);
-  std::signal(SIGTERM, ask_bench_to_stop);
-  if (s.make_truth) return make_truth(s);
+  const std::atomic<bool>& stop = stop_when_told();
+  if (s.make_truth) return make_truth(s, stop);
   const std::filesystem::path folder = s.out;
   if (!s.out.empty() && !s.force && std::filesystem::exists(folder / "posteriors.md"))
     throw Error(fmt::format("{} has a posteriors.md already: --force replaces it", s.out));
   if (!s.out.empty()) std::filesystem::create_directories(folder);
   ProgressBar bar(s.quiet);
   const auto result = bench::posteriors(
-      s.posteriors, [&](std::size_t pieces, std::size_t all) { bar.show_pieces(pieces, all); }, stop_asked);
+      s.posteriors, [&](std::size_t pieces, std::size_t all) { bar.show_pieces(pieces, all); }, stop);
   bar.clear();
   const std::string page = bench::markdown(result);
-  const std::string json = json_text(to_json(s.name, bench::rows(result)), 1) + "\n";
+  const std::string json = json_text(to_json("posteriors", bench::rows(result)), 1) + "\n";
   if (!s.out.empty()) {
     write_file_atomically(folder / "posteriors.md", page);
     write_file_atomically(folder / "posteriors.json", json);
@@ -111,32 +103,29 @@ int run_posteriors(const Settings& s) {
 }  // namespace
 
 void add_bench(CLI::App& app, Action& action) {
-  auto s = std::make_shared<Settings>();
   auto* command = app.add_subcommand("bench", "measure this machine: figures beside their peers");
-  const auto names = bench::cases();
-  command->add_option("CASE", s->name, "one of: " + joined(names))->required();
-  command->add_flag("--json", s->json, "one JSON object on stdout");
-  auto* group = command->add_option_group("posteriors", "options of the case posteriors");
+  const auto add_case = [&](const std::string& name, const std::string& summary) {
+    auto* one = command->add_subcommand(name, summary)->group("Benchmarks");
+    auto s = std::make_shared<Settings>();
+    one->add_flag("--json", s->json, "one JSON object on stdout");
+    one->add_flag("--quiet", s->quiet, "no progress");
+    return std::pair{one, s};
+  };
+  for (const auto& benchmark : bench::cases()) {
+    const auto [one, s] = add_case(benchmark.name, benchmark.summary);
+    one->callback([s = s, benchmark, &action] { action = [=] { return run_rows(*s, benchmark); }; });
+  }
+  const auto [one, s] = add_case("posteriors", "every sampler on posteriors whose moments are known");
   auto& p = s->posteriors;
-  group->add_flag("--quick", p.quick, "small budgets and no runs without options: under a minute");
-  group->add_option("--only", p.only, "posteriors, or models that stand for several")->delimiter(',');
-  group->add_option("--samplers", p.samplers, "`onward samplers` lists them")->delimiter(',');
-  group->add_option("--parts", p.parts, "of tuned, untuned, ways, defaults, stays, prices")->delimiter(',');
-  add_count(*group, "--budget", p.budget, 1000, "plain evaluations of the density that a run may cost");
-  group->add_option("--out", s->out, "folder for posteriors.md and posteriors.json");
-  group->add_flag("--force", s->force, "replace those that are there");
-  group->add_flag("--quiet", s->quiet, "no progress");
-  group->add_flag("--make-truth", s->make_truth, "print models/reference_moments.hpp instead: minutes");
-  command->callback([s, group, &action] {
-    action = [s, group] {
-      if (s->name == "posteriors") return run_posteriors(*s);
-      for (const auto* option : group->get_options())
-        if (option->count() > 0)
-          throw UsageError(
-              fmt::format("{} belongs to `onward bench posteriors`, not to {}", option->get_name(), s->name));
-      return run_rows(*s);
-    };
-  });
+  one->add_flag("--quick", p.quick, "small budgets and no runs without options: under a minute");
+  one->add_option("--only", p.only, "posteriors, or models that stand for several")->delimiter(',');
+  one->add_option("--samplers", p.samplers, "`onward samplers` lists them")->delimiter(',');
+  one->add_option("--parts", p.parts, "of tuned, untuned, ways, defaults, stays, prices")->delimiter(',');
+  add_count(*one, "--budget", p.budget, 1000, "plain evaluations of the density that a run may cost");
+  one->add_option("--out", s->out, "folder for posteriors.md and posteriors.json");
+  one->add_flag("--force", s->force, "replace those that are there");
+  one->add_flag("--make-truth", s->make_truth, "print models/reference_moments.hpp instead: minutes");
+  one->callback([s = s, &action] { action = [s] { return run_posteriors(*s); }; });
 }
 
 }  // namespace onward::app

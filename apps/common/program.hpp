@@ -1,0 +1,26 @@
+#pragma once
+// What every program of ours does around its commands: it parses, says in our words what is wrong with a
+// command line, and turns problems into exit codes.
+
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace onward::app {
+
+/// What a parsed command does; the result is the program's exit code.
+using Action = std::function<int()>;
+
+enum ExitCode { done = 0, failed = 1, wrong_usage = 2, interrupted = 130 };
+
+/// The heading over a program's commands in its help. Commands within a command have one of their own, such
+/// as "Experiments"; messages take from it what the command is: "there is no experiment 'funel'".
+inline constexpr const char* command_heading = "Commands";
+
+/// Runs the program from main() to its exit code. `add_commands` adds the commands to the app, each of which
+/// sets the action when it is parsed; commands may be nested. Messages begin with `name`.
+int run_program(int argc, char** argv, const std::string& name, const std::string& description,
+                const std::function<void(CLI::App& app, Action& action)>& add_commands);
+
+}  // namespace onward::app

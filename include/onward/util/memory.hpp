@@ -1,0 +1,17 @@
+#pragma once
+// What memory this process holds and held at most, what the machine has, and such sizes in words.
+
+#include <string>
+
+namespace onward {
+
+double resident_bytes();       ///< held now; NaN where the system does not say
+double peak_resident_bytes();  ///< held at most since the start or the last forget_peak(); NaN likewise
+/// The peak begins anew at what is held now.
+void forget_peak();
+double machine_bytes();  ///< all that the machine has
+
+/// "12 MB", "1.5 GB": three digits, in powers of ten.
+std::string shown_bytes(double bytes);
+
+}  // namespace onward
