@@ -114,7 +114,7 @@ int run(int argc, char** argv) {
       // The last one counts, so that a script's options can be followed by one's own.
       if (option->get_expected_max() != 1) continue;
       option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-      option->each(refuse_option_as_value(option));
+      if (!option->get_positional()) option->each(refuse_option_as_value(option));
     }
   }
 
@@ -129,8 +129,9 @@ int run(int argc, char** argv) {
   } catch (const onward::UsageError& problem) {
     return usage_problem(app, problem.what());
   }
-  if (const auto extras = app.remaining(true); !extras.empty())
-    return usage_problem(app, explain_extra(app, extras.front()));
+  auto extras = app.remaining(true);
+  std::erase(extras, "--");  // CLI11 minds it and keeps it
+  if (!extras.empty()) return usage_problem(app, explain_extra(app, extras.front()));
   if (!action) {
     fmt::print("{}", app.help());
     return onward::app::done;
