@@ -129,7 +129,7 @@ void set_manners(CLI::App& app) {
       if (option->get_expected_max() == 0) option->disable_flag_override();
       if (option->get_expected_max() != 1) continue;
       option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-      option->each(refuse_option_as_value(option));
+      if (!option->get_positional()) option->each(refuse_option_as_value(option));
     }
     if (command->get_group() == "Subcommands") command->group(command_heading);
     set_manners(*command);
@@ -153,8 +153,9 @@ int parse_and_act(CLI::App& app, const Action& action, int argc, char** argv) {
   } catch (const UsageError& problem) {
     return usage_problem(app, problem.what());
   }
-  if (const auto extras = app.remaining(true); !extras.empty())
-    return usage_problem(app, explain_extra(app, extras.front()));
+  auto extras = app.remaining(true);
+  std::erase(extras, "--");  // CLI11 minds it and keeps it
+  if (!extras.empty()) return usage_problem(app, explain_extra(app, extras.front()));
   const CLI::App& command = used_command(app);
   if (&command != &app && !all_commands(command).empty())
     return usage_problem(app, fmt::format("`{}` needs one of its {}s: {}", typed(command),

@@ -1,5 +1,6 @@
 #include "model_options.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -22,7 +23,8 @@ models::Model make_model(const ModelWords& words) { return models::make(words.na
 
 std::vector<double> read_place(const std::string& option, const std::string& file, const ModelWords& model,
                                std::size_t dimension) {
-  auto place = read_vector(file);
+  // Somewhat more than fits is read, to say how many there are.
+  auto place = read_vector(file, std::max<std::size_t>(4 * dimension, 100'000));
   if (place.size() != dimension)
     throw UsageError(fmt::format(
         "{} {} has {} entries, but {} has {} parameters to sample: give one entry for each{}", option, file,

@@ -146,8 +146,11 @@ void draw_picture(const RunFolder& folder, const Run& run) {
 
 /// Refuses what could never be kept, before anything of that size is made.
 void check_memory(const RunSettings& s, std::size_t parameters) {
+  // A chain has its draws, some vectors of its own and a little besides, which counts where chains are many.
+  constexpr double own_vectors = 10, own_bytes = 8192;
   const double bytes =
-      8.0 * static_cast<double>(parameters) * static_cast<double>(s.draws) * static_cast<double>(s.chains);
+      (8.0 * static_cast<double>(parameters) * (static_cast<double>(s.draws) + own_vectors) + own_bytes) *
+      static_cast<double>(s.chains);
   const double memory =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   if (bytes > memory / 2)

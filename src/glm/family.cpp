@@ -274,6 +274,25 @@ Observations::Observations(Family family, std::span<const double> y, const RowOp
   prepare_rows();
 }
 
+namespace {
+
+/// Of many classes each should have rows: one stray label would make thousands.
+void check_classes(std::span<const double> y, std::size_t classes) {
+  constexpr std::size_t few = 100;
+  if (classes <= few) return;
+  std::vector<bool> seen(classes);
+  for (const double v : y) seen[static_cast<std::size_t>(v)] = true;
+  const auto empty = std::ranges::find(seen, false);
+  if (empty == seen.end()) return;
+  const auto largest = std::ranges::max_element(y);
+  throw Error(fmt::format(
+      "y in row {} is {}, which makes {} classes, but no row has class {}: check that label, or number the "
+      "classes from 0 without gaps",
+      largest - y.begin() + 1, *largest, classes, empty - seen.begin()));
+}
+
+}  // namespace
+
 void Observations::check_y(std::span<const double> y, const RowOptions& options) {
   constexpr double most = 16777216;  // floats hold every whole number up to here
   const auto whole = [](double v) { return v == std::floor(v); };
@@ -311,6 +330,7 @@ void Observations::check_y(std::span<const double> y, const RowOptions& options)
     }
   }
   if (family_ == Family::categorical) {
+    if (options.classes == 0) check_classes(y, classes_);
     classes_ = std::max(classes_, options.classes);
     if (classes_ < 2) throw Error("every y is 0: the categorical family needs at least 2 classes");
   }

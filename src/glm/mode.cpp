@@ -204,6 +204,9 @@ class Newton {
   /// A sentence if the likelihood grows for ever along a direction; throws if there the prior is flat.
   std::optional<std::string> separation(const Eigen::MatrixXd& gram,
                                         const std::vector<std::size_t>& dependent) {
+    bool silent = true;
+    for (std::size_t i = 0; i < y_.rows(); ++i) silent = silent && !speaks(y_, i);
+    if (silent) return no_data();
     const bool all_at_mode = tells_all(y_, eta_);
     const auto found = all_at_mode ? std::nullopt : endless_direction(dependent);
     if (!all_at_mode && !found) return {};
@@ -242,6 +245,15 @@ class Newton {
       squares[index(j)] += mean * (2 * gram(0, index(j)) + mean * gram(0, 0));
     }
     return direction.cwiseAbs().cwiseProduct(squares.cwiseMax(0).cwiseSqrt());
+  }
+
+  std::string no_data() const {
+    const std::string found =
+        fmt::format("every row has {} 0: the data say nothing",
+                    y_.family() == Family::binomial ? "a weight or a number of trials of" : "a weight of");
+    for (std::size_t j = 0; j < x_.columns(); ++j)
+      if (is_flat(j)) throw Error(found + ", and a flat prior cannot be sampled");
+    return found + ", and what is sampled is the prior.";
   }
 
   struct EndlessDirection {
@@ -297,6 +309,14 @@ class Newton {
   }
 
   [[noreturn]] void diverged() const {
+    bool flat = false;
+    for (std::size_t j = 0; j < x_.columns(); ++j) flat = flat || is_flat(j);
+    if (!flat)
+      throw Error(fmt::format(
+          "the mode of the {} regression has predictors beyond the range of floats: the columns of X "
+          "have entries too large for the priors of their coefficients. Scale the columns, to a "
+          "standard deviation of 1, say",
+          to_string(y_.family())));
     throw Error(
         fmt::format("the {} likelihood has no maximum (separable data, or a column that is not 0 for one "
                     "outcome only), and the "

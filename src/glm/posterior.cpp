@@ -18,6 +18,11 @@ void check(const Prior& prior, std::string_view what) {
     throw UsageError(
         fmt::format("the prior of {} has location {} and scale {}: the scale must be above 0, both finite",
                     what, prior.location, prior.scale));
+  // Beyond these the squares of scales, which precisions are made of, are no numbers any more.
+  constexpr double least = 1e-60, most = 1e60;
+  if (prior.kind != Prior::Kind::flat && (prior.scale < least || prior.scale > most))
+    throw UsageError(fmt::format("the prior of {} has the scale {}: it must be between {} and {}", what,
+                                 prior.scale, least, most));
   if (prior.kind == Prior::Kind::student_t && !(prior.degrees > 0))
     throw UsageError(fmt::format("the student-t prior of {} has {} degrees of freedom: they must be above 0",
                                  what, prior.degrees));

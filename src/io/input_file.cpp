@@ -143,11 +143,15 @@ std::uint64_t InputFile::require_promised(std::uint64_t count, std::size_t size,
   return bytes;
 }
 
-std::string InputFile::read_rest() {
+std::string InputFile::read_rest(std::size_t most) {
   std::string text;
   for (std::size_t size = 0;;) {
     text.resize(std::max<std::size_t>(2 * size, left().value_or(4095) + 1));
     size += read(std::as_writable_bytes(std::span(text).subspan(size)));
+    if (gzip_ && size > most)
+      throw Error(
+          fmt::format("{}: its compressed data unfold to more than {} bytes, the most that are of use here.",
+                      path_.string(), most));
     if (size == text.size()) continue;
     text.resize(size);
     require_unchanged();

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,8 +64,8 @@ class InputFile {
   /// Throws if `count` elements of `size` bytes cannot be what is left; returns their bytes.
   std::uint64_t require_promised(std::uint64_t count, std::size_t size, std::string_view promise);
 
-  /// Everything that is left.
-  std::string read_rest();
+  /// Everything that is left. What is compressed may not unfold to more than `most` bytes.
+  std::string read_rest(std::size_t most = std::numeric_limits<std::size_t>::max());
 
   /// To be called when all was read: throws if more follows than the `bytes` that were promised, or if the
   /// file changed.

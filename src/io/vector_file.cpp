@@ -80,14 +80,24 @@ void require_finite(const std::filesystem::path& path, std::span<const double> v
 
 }  // namespace
 
-std::vector<double> read_vector(const std::filesystem::path& path) {
+std::vector<double> read_vector(const std::filesystem::path& path, std::size_t most) {
+  const auto too_many = [&] {
+    throw Error(fmt::format("{}: more than {} entries, the most that are of use here.", path.string(), most));
+  };
   auto file = std::make_unique<detail::InputFile>(path, detail::npy_kind);
   if (path.extension() != ".npy" && !file->starts_with(detail::npy_magic)) {
-    auto values = parse_json_vector(path, file->read_rest());
+    constexpr std::size_t characters = 64, least = 1 << 16;
+    auto values = parse_json_vector(path, file->read_rest(least + characters * most));
+    if (values.size() > most) too_many();
     require_finite(path, values);
     return values;
   }
-  const NpyArray array = NpyReader(std::move(file)).read_all();
+  NpyReader reader(std::move(file));
+  std::size_t entries = 1;
+  for (const std::size_t side : reader.header().shape)
+    if (__builtin_mul_overflow(entries, side, &entries)) too_many();
+  if (entries > most) too_many();
+  const NpyArray array = std::move(reader).read_all();
   const bool row_or_column = array.shape.size() == 2 && (array.shape[0] == 1 || array.shape[1] == 1);
   if (array.shape.size() != 1 && !row_or_column)
     throw Error(

@@ -341,6 +341,8 @@ TEST_F(Glm, NamesAreThoseOfTheFile) {
             "e");
   EXPECT_EQ(json_file("latin-run/run.json").at("status"), "complete");
   EXPECT_EQ(onward("summary latin-run --json").code, 0);
+  wrong_usage("sample glm --x x.npy --y yes.npy --family bernoulli --prior normal:1e-300",
+              {"scale 1e-300", "between"});
   wrong_usage("sample glm --x x.npy --y yes.npy --family bernoulli --names few", {"1 names", "2 columns"});
   put("comma", "a,b\nc\n");
   cannot("sample glm --x x.npy --y yes.npy --family bernoulli --names comma", {"line 1", "a,b"});

@@ -141,6 +141,8 @@ TEST_F(Usage, Counts) {
                   {option + " " + value + " is not usable", "whole number, 0 or more"});
   wrong_usage("sample funnel --draws 1000000000000000", {"1000000000000000 draws", "GB", "--thin"});
   wrong_usage("sample funnel --chains 1000000000000", {"1000000000000 chains", "GB"});
+  wrong_usage("sample funnel --draws 1 --chains 1000000000", {"1000000000 chains", "GB"});
+  wrong_usage("paper funnel --seeds 1000000000000", {"--seeds 1000000000000", "give fewer"});
   wrong_usage("sample funnel --thin 100000000000000", {"steps a chain", "less thinning"});
 }
 
@@ -156,6 +158,25 @@ TEST_F(Usage, OtherNumbers) {
   wrong_usage("sample funnel --relaxation c", {"--relaxation c", "must be a number"});
   wrong_usage("sample gaussian --condition 0.5", {"condition number 0.5", "1 or more"});
   wrong_usage("sample funnel --condition 3", {"funnel has no condition number", "leave --condition 3 out"});
+}
+
+TEST_F(Usage, WordsAfterTwoDashesAreNoOptions) {
+  const Outcome outcome = onward("sample --draws 10 --warmup 10 --seed 1 --out --run -- funnel");
+  EXPECT_EQ(outcome.code, 2);  // a folder's name is a value, not such a word
+  EXPECT_EQ(onward("sample --draws 10 --warmup 10 --seed 1 --out run -- funnel").code, 0);
+  std::filesystem::rename(path("run"), path("--run"));
+  EXPECT_EQ(onward("summary -- --run").code, 0);
+}
+
+TEST_F(Usage, ControlCharactersAreShownNotObeyed) {
+  for (const std::string word : {"a\x1b[2Jb",
+                                 "\xc2\x9b"
+                                 "31m"}) {
+    const Outcome outcome = onward(Words{"sample", word});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.err.find('\x1b'), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.err.find("\xc2\x9b"), std::string::npos) << outcome.err;
+  }
 }
 
 TEST_F(Usage, TheLastOfTwoCounts) {

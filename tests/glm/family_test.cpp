@@ -37,6 +37,15 @@ TEST(Observations, NamesTheFirstRowOutOfRange) {
     expect_refused(family, {0, 1, NAN, INFINITY}, "row 3 is nan", "finite");
 }
 
+TEST(Observations, AStrayLabelDoesNotMakeThousandsOfClasses) {
+  expect_refused(Family::categorical, {0, 1, 65535, 2}, "row 3 is 65535", "no row has class 3");
+  EXPECT_EQ(Observations(Family::categorical, Numbers{0, 1, 99}).classes(), 100u);
+  EXPECT_EQ(Observations(Family::categorical, Numbers{0, 1, 150}, {.classes = 200}).classes(), 200u);
+  Numbers all(300);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<double>(i);
+  EXPECT_EQ(Observations(Family::categorical, all).classes(), 300u);
+}
+
 TEST(Observations, ChecksWhatComesWithTheRows) {
   expect_refused(Family::gaussian, {1, 2}, "weights in row 2 is -1", ">= 0", {.weights = {1, -1}});
   expect_refused(Family::gaussian, {1, 2}, "offset in row 1 is nan", "finite", {.offset = {NAN, 1}});

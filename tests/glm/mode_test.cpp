@@ -124,6 +124,28 @@ Problem separable(glm::Family family) {
   return p;
 }
 
+TEST(Mode, SaysThatDataSayNothing) {
+  Problem p = problem(glm::Family::binomial, {.rows = 20, .predictors = 1});
+  std::fill(p.options.trials.begin(), p.options.trials.end(), 0.0);
+  std::fill(p.y.begin(), p.y.end(), 0.0);
+  p.priors.coefficients = p.priors.intercept = glm::Prior::normal(0, 1);
+  EXPECT_THAT(mode_of(p).warnings,
+              ElementsAre(AllOf(HasSubstr("number of trials of 0"), HasSubstr("the prior"))));
+  p.priors.coefficients = glm::Prior::flat();
+  EXPECT_THAT([&] { mode_of(p); }, ThrowsMessage<Error>(HasSubstr("the data say nothing")));
+}
+
+TEST(Mode, NamesLargeColumnsNotThePrior) {
+  Problem p = problem(glm::Family::bernoulli, {.rows = 40, .predictors = 1});
+  for (double& x : p.x) x *= 1e30;
+  p.priors.coefficients = p.priors.intercept = glm::Prior::normal(0, 1);
+  try {
+    mode_of(p);
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("Scale the columns"), ::testing::Not(HasSubstr("flat"))));
+  }
+}
+
 TEST(Mode, SaysThatDataAreSeparable) {
   for (const auto family : {glm::Family::bernoulli, glm::Family::probit, glm::Family::cloglog}) {
     SCOPED_TRACE(glm::to_string(family));

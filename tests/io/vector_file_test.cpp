@@ -10,6 +10,7 @@
 #include <limits>
 #include <random>
 
+#include "io/gzip.hpp"
 #include "io/npy_bytes.hpp"
 #include "io/scratch.hpp"
 #include "onward/error.hpp"
@@ -25,6 +26,19 @@ using ::testing::IsEmpty;
 using testing::npy;
 
 class VectorFile : public testing::Scratch {};
+
+TEST_F(VectorFile, WhatUnfoldsBeyondUseIsNotRead) {
+  // 100 MB of blanks in 100 kB.
+  put("bomb.json", testing::gzip("[1," + std::string(100'000'000, ' ') + "2]"));
+  EXPECT_THAT(error_of([&] { read_vector(path("bomb.json"), 1000); }),
+              HasSubstr("bomb.json: its compressed data unfold to more than 129536 bytes"));
+  put("some.json", testing::gzip("[1, 2, 3]"));
+  EXPECT_THAT(read_vector(path("some.json"), 3), ElementsAre(1, 2, 3));
+  EXPECT_THAT(error_of([&] { read_vector(path("some.json"), 2); }), HasSubstr("more than 2 entries"));
+  write_vector(path("some.npy"), std::vector<double>{1, 2, 3});
+  EXPECT_THAT(read_vector(path("some.npy"), 3), ElementsAre(1, 2, 3));
+  EXPECT_THAT(error_of([&] { read_vector(path("some.npy"), 2); }), HasSubstr("more than 2 entries"));
+}
 
 TEST_F(VectorFile, ComesBackToTheBit) {
   std::mt19937_64 generator(3);
