@@ -38,7 +38,7 @@ bool repeats(std::span<const std::byte> numbers, std::size_t width, std::size_t 
   return 8 * equal > looked;
 }
 
-/// With the width known to the compiler, several times as fast.
+/// The width is a constant for the compiler.
 template <std::size_t width>
 void shuffle(std::span<const std::byte> numbers, std::span<std::byte> planes) {
   const std::size_t count = numbers.size() / width;
