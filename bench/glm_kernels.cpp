@@ -133,14 +133,11 @@ Effective effective_draws(const RegressionData& data, std::size_t threads) {
   auto x = std::make_shared<Design>(
       Design::dense(std::span<const double>(data.x), data.rows, data.predictors, true));
   Posterior posterior(std::move(x), std::make_shared<Observations>(Family::bernoulli, data.y));
-  AxisSampler sampler(std::move(posterior), {.chains = chains, .draws = draws, .threads = threads});
-  std::vector<Chains> kept(sampler.names().size(), Chains(chains, std::vector<double>(draws)));
-  const AxisReport report = sampler.run([&](const AxisDraw& draw) {
-    for (std::size_t j = 0; j < kept.size(); ++j) kept[j][draw.chain][draw.number] = draw.parameters[j];
-  });
-  double least = INFINITY;
-  for (const auto& parameter : kept) least = std::min(least, ess_bulk(parameter));
-  return {report.seconds + report.set_up_seconds, least};
+  const auto begin = Clock::now();
+  const Run run = sample_axes(std::move(posterior),
+                              {.draws = draws, .chains = chains, .threads = threads, .seed = 1});
+  const double seconds = seconds_since(begin);
+  return {seconds, run.least_ess()};
 }
 
 Row ess_row(const RegressionData& data, std::size_t threads) {

@@ -49,6 +49,7 @@ class Posterior {
   const std::vector<Prior>& priors() const { return priors_; }  ///< one a column
   const PosteriorOptions& options() const { return options_; }
   ThreadPool& pool() const { return *pool_; }
+  void use_pool(std::shared_ptr<ThreadPool> pool) { pool_ = std::move(pool); }
 
   std::vector<std::string> names() const;
   /// The scale parameter is given as itself, not as its logarithm.
