@@ -54,15 +54,14 @@ double sd_error(const Chains& chains, double mean, double sd) {
 
 Sampled sample_by_axes(Posterior posterior, std::size_t draws, std::size_t threads) {
   constexpr std::size_t chains = 4;
-  AxisSampler sampler(std::move(posterior), {.chains = chains, .draws = draws, .threads = threads});
-  std::vector<Chains> kept(sampler.names().size(), Chains(chains, std::vector<double>(draws)));
-  const AxisReport report = sampler.run([&](const AxisDraw& draw) {
-    for (std::size_t j = 0; j < kept.size(); ++j) kept[j][draw.chain][draw.number] = draw.parameters[j];
-  });
-  Sampled result{{}, {}, report.seconds + report.set_up_seconds, INFINITY};
-  for (std::size_t j = 0; j < kept.size(); ++j) {
-    const auto& p = result.parameters.emplace_back(summarise(sampler.names()[j], kept[j]));
-    result.sd_errors.push_back(sd_error(kept[j], p.mean, p.sd));
+  const auto begin = Clock::now();
+  const Run run = sample_axes(std::move(posterior),
+                              {.draws = draws, .chains = chains, .threads = threads, .seed = 1});
+  Sampled result{{}, {}, seconds_since(begin), INFINITY};
+  for (std::size_t j = 0; j < run.names.size(); ++j) {
+    const Chains kept = run.parameter(j);
+    const auto& p = result.parameters.emplace_back(summarise(run.names[j], kept));
+    result.sd_errors.push_back(sd_error(kept, p.mean, p.sd));
     result.least_ess = std::min(result.least_ess, result.parameters.back().ess_bulk);
   }
   return result;
@@ -173,18 +172,22 @@ Million sample_million(std::size_t cores) {
       }));
   Posterior posterior(std::move(x), std::make_shared<Observations>(Family::bernoulli, y), plain_priors());
   y = {};
-  AxisSampler sampler(std::move(posterior),
-                      {.chains = chains, .warmup = 20, .draws = draws, .threads = cores});
-  std::vector<Chains> kept(columns + 1, Chains(chains, std::vector<double>(draws)));
   std::atomic<std::size_t> early{0};
   double first = 0;
-  sampler.run([&](const AxisDraw& draw) {
-    for (std::size_t j = 0; j < kept.size(); ++j) kept[j][draw.chain][draw.number] = draw.parameters[j];
+  DrawFunction count([&](std::size_t, const Draw&) {
     // Twenty draws of each chain make a first summary.
-    if (draw.number == 19 && ++early == chains) first = seconds_since(begin);
+    if (++early == 20 * chains) first = seconds_since(begin);
   });
-  double least = INFINITY;
-  for (const auto& parameter : kept) least = std::min(least, ess_bulk(parameter));
+  Hooks hooks;
+  hooks.sinks = {&count};
+  const Run run = sample_axes(std::move(posterior),
+                              {.warmup = 20 * (columns + 1),
+                               .draws = draws,
+                               .chains = chains,
+                               .threads = cores,
+                               .seed = 1},
+                              hooks);
+  const double least = run.least_ess();
   return {first, seconds_since(begin), least, peak_resident_bytes()};
 }
 

@@ -135,14 +135,11 @@ Effective effective_draws(const RegressionData& data, std::size_t threads) {
   Posterior posterior(
       std::move(x), std::make_shared<Observations>(Family::bernoulli, data.y),
       {.coefficients = Prior::normal(0, 2.5), .intercept = Prior::normal(0, 10), .centre = false});
-  AxisSampler sampler(std::move(posterior), {.chains = chains, .draws = draws, .threads = threads});
-  std::vector<Chains> kept(sampler.names().size(), Chains(chains, std::vector<double>(draws)));
-  const AxisReport report = sampler.run([&](const AxisDraw& draw) {
-    for (std::size_t j = 0; j < kept.size(); ++j) kept[j][draw.chain][draw.number] = draw.parameters[j];
-  });
-  double least = INFINITY;
-  for (const auto& parameter : kept) least = std::min(least, ess_bulk(parameter));
-  return {report.seconds + report.set_up_seconds, least};
+  const auto begin = Clock::now();
+  const Run run = sample_axes(std::move(posterior),
+                              {.draws = draws, .chains = chains, .threads = threads, .seed = 1});
+  const double seconds = seconds_since(begin);
+  return {seconds, run.least_ess()};
 }
 
 Row ess_row(const RegressionData& data, std::size_t threads) {

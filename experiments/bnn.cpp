@@ -115,7 +115,7 @@ struct ChainDraws {
   }
 };
 
-class Recorder : public DrawListener {
+class Recorder : public Sink {
  public:
   explicit Recorder(std::size_t chains) : draws(chains) {}
   void warmed_up(std::size_t, double, const Metric&) override {}
@@ -372,7 +372,7 @@ BnnRow bnn_row(const BnnSettings& s, const std::string& sampler, double temperat
   }
   Recorder recorder(s.chains);
   Hooks hooks;
-  hooks.listener = &recorder;
+  hooks.sinks = {&recorder};
   hooks.keep_draws = false;
   hooks.stop = &stop;
   hooks.progress = [&](const Progress& p) {

@@ -144,18 +144,21 @@ struct ChainDraws {
   std::size_t count() const { return log_density.size(); }
 };
 
-class Recorder : public DrawListener {
+class Recorder : public Sink {
  public:
-  Recorder(std::size_t chains, Clock::time_point begin) : draws(chains), begin_(begin) {}
+  /// Begins anew.
+  void begin(std::size_t chains) {
+    draws.assign(chains, {});
+    begin_ = Clock::now();
+  }
   void warmed_up(std::size_t, double, const Metric&) override {}
-  void drawn(std::size_t chain, const Draw& draw) override { add(chain, draw.log_density, draw.parameters); }
-  void finished(std::size_t) override {}
-  void add(std::size_t chain, double log_density, std::span<const double> parameters) {
+  void drawn(std::size_t chain, const Draw& draw) override {
     ChainDraws& d = draws[chain];
-    for (double x : parameters) d.values.push_back(static_cast<float>(x));
-    d.log_density.push_back(log_density);
+    for (double x : draw.parameters) d.values.push_back(static_cast<float>(x));
+    d.log_density.push_back(draw.log_density);
     d.seconds.push_back(seconds_since(begin_));
   }
+  void finished(std::size_t) override {}
   std::vector<ChainDraws> draws;
 
  private:
@@ -222,13 +225,13 @@ void sample_kernel(const LogregSettings& s, const Kernel& kernel, const Problem&
     run.step_size = row.step_size;
   }
   Hooks hooks;
-  hooks.listener = &recorder;
+  hooks.sinks = {&recorder};
   hooks.keep_draws = false;
   hooks.stop = &stop;
   hooks.progress = [&](const Progress& p) {
     progress(static_cast<double>(p.steps_done) / static_cast<double>(p.steps_total));
   };
-  recorder = Recorder(1, Clock::now());
+  recorder.begin(1);
   const auto begin = Clock::now();
   const Run result = sample(target, run, hooks);
   row.seconds = seconds_since(begin);
@@ -245,30 +248,30 @@ void sample_axes(const LogregSettings& s, Problem& problem, LogregRow& row, Reco
     AnyTarget target(problem.posterior);
     row.log_density_start = target.value(std::vector<double>(dimension, 0.0));
   }
-  glm::AxisSettings settings;
+  RunSettings settings;
   settings.chains = row.chains = s.axis_chains;
-  settings.warmup = s.sweeps / 6;
-  settings.draws = s.sweeps - settings.warmup;
+  settings.warmup = s.sweeps / 6 * dimension;
+  settings.draws = s.sweeps - s.sweeps / 6;
   settings.seed = s.seed;
   settings.threads = problem.posterior.pool().threads();
-  recorder = Recorder(s.axis_chains, Clock::now());
+  Hooks hooks;
+  hooks.sinks = {&recorder};
+  hooks.keep_draws = false;
+  hooks.stop = &stop;
+  hooks.progress = [&](const Progress& p) {
+    progress(static_cast<double>(p.steps_done) / static_cast<double>(p.steps_total));
+  };
+  double set_up = 0;
   const auto begin = Clock::now();
-  glm::AxisSampler sampler(std::move(problem.posterior), settings, &stop);
-  glm::AxisProgress counted;
-  const auto total = static_cast<double>(s.sweeps * s.axis_chains);
-  const auto report = sampler.run({.drawn =
-                                       [&](const glm::AxisDraw& draw) {
-                                         recorder.add(draw.chain, draw.log_density, draw.parameters);
-                                         if (draw.chain == 0)
-                                           progress(static_cast<double>(counted.sweeps) / total);
-                                       },
-                                   .stop = &stop,
-                                   .progress = &counted});
+  hooks.notes = [&](const auto&) { set_up = seconds_since(begin); };
+  recorder.begin(s.axis_chains);
+  const Run result = glm::sample_axes(std::move(problem.posterior), settings, hooks);
   row.seconds = seconds_since(begin);
-  row.set_up_seconds = report.set_up_seconds;
-  row.acceptance = report.acceptance();
+  row.set_up_seconds = set_up;
+  for (const auto& chain : result.chains)
+    row.acceptance += chain.acceptance / static_cast<double>(result.chains.size());
   row.steps = s.sweeps * dimension;
-  row.ms_per_step = 1e3 * report.seconds / static_cast<double>(row.steps * s.axis_chains);
+  row.ms_per_step = 1e3 * (row.seconds - set_up) / static_cast<double>(row.steps * s.axis_chains);
 }
 
 /// Adds up the predictive probabilities of draws.
@@ -440,7 +443,7 @@ LogregRow logreg_row(const LogregSettings& s, const std::string& sampler,
   row.sampler = sampler;
   row.dimension = problem.posterior.dimension();
   row.images = problem.posterior.observations().rows();
-  Recorder recorder(1, Clock::now());
+  Recorder recorder;
   if (sampler == "newton-line-axis")
     sample_axes(s, problem, row, recorder, progress, stop);
   else

@@ -19,4 +19,10 @@ class UsageError : public Error {
   using Error::Error;
 };
 
+/// No chain can begin where it was told to.
+class StartError : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace onward

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <optional>
 
@@ -18,12 +17,6 @@
 
 namespace onward::glm {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// The newton-line proposal from a jet: N(mean, sd^2).
 struct Proposal {
@@ -67,9 +60,10 @@ double log_normal(double x, const Proposal& p) {
 }  // namespace
 
 /// What chains share and never change.
-struct AxisSampler::Shared {
+struct AxisChainMaker::Shared {
   Posterior posterior;
-  AxisSettings settings;
+  AxisOptions settings;
+  std::uint64_t seed = 1;
   std::vector<std::string> names, warnings;
   std::vector<double> centre;  // coefficients, class after class
   double log_scale = 0;
@@ -80,7 +74,6 @@ struct AxisSampler::Shared {
   bool normal_priors = true;
   Eigen::VectorXd precisions;          // of the priors
   std::vector<double> axis_curvature;  // of the normal priors along each axis
-  double set_up_seconds = 0;
 
   std::size_t width() const { return posterior.design().columns(); }
   std::size_t classes() const { return posterior.observations().classes(); }
@@ -98,26 +91,41 @@ Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
 }  // namespace
 
 /// One chain: its coefficients, its cached predictor and its random numbers.
-class AxisChain {
+class AxisChain final : public Chain {
  public:
-  using Shared = AxisSampler::Shared;
-  AxisChain(const AxisSampler::Shared& shared, std::uint32_t chain, ThreadPool& pool);
+  using Shared = AxisChainMaker::Shared;
+  AxisChain(const Shared& shared, std::uint32_t chain, std::shared_ptr<ThreadPool> pool);
+
+  std::size_t stride() const override { return s_.posterior.dimension(); }
+  std::uint64_t saved_every() const override { return s_.settings.refresh_every * stride(); }
+  void start() override { start(s_.settings.start_spread); }
+  std::uint64_t advance(std::uint64_t steps, Monitor& monitor) override;
+  void freeze() override { frozen_ = true; }
+  double take_acceptance() override { return std::exchange(acceptance_, 0.0); }
+  double draw(std::span<double> out) override;
+  ChainReport report() const override;
+  void transfer(Archive& archive) override;
 
   void start(double spread);
   /// One update along every axis; `is_warmup`: by the careful rule.
   void sweep(bool is_warmup);
   void refresh(bool check);
   double log_density();
-  std::span<const double> parameters();
   const Vector& coefficients(std::size_t k) const { return beta_[k]; }
   const float* predictor() const { return eta_.data(); }
-  AxisCounts report;
 
  private:
-  const AxisSampler::Shared& s_;
+  const Shared& s_;
+  std::shared_ptr<ThreadPool> own_pool_;
   ThreadPool& pool_;
   Stream stream_;
   std::uint64_t number_ = 0;  // of the sweep
+  bool frozen_ = false;       // warm-up is over
+  double acceptance_ = 0;     // since it was taken, counted in steps
+  struct {
+    std::uint64_t updates = 0, again = 0, accepted = 0, floored = 0, nonfinite = 0;
+    double largest_drift = 0;
+  } done_;
   std::vector<Vector> beta_;
   std::vector<Vector> prior_slopes_;  // derivative of the log prior by each coefficient (normal priors)
   Rule rule_ = careful;               // of this sweep
@@ -126,7 +134,7 @@ class AxisChain {
   std::size_t first_of_scale_ = 0;  // of the random numbers of a sweep
   bool coupled_ = false;            // sigma and the coefficients
   Floats eta_, odds_, moved_, others_;
-  std::vector<double> noise_, uniforms_, out_;
+  std::vector<double> noise_, uniforms_;
 
   double scale() const { return std::exp(log_scale_); }
   void set_prior_slopes();
@@ -139,8 +147,8 @@ class AxisChain {
   bool accepts(double log_ratio, std::size_t draw) const { return std::log(uniforms_[draw]) < log_ratio; }
 };
 
-AxisChain::AxisChain(const Shared& shared, std::uint32_t chain, ThreadPool& pool)
-    : s_(shared), pool_(pool), stream_(shared.settings.seed, chain) {
+AxisChain::AxisChain(const Shared& shared, std::uint32_t chain, std::shared_ptr<ThreadPool> pool)
+    : s_(shared), own_pool_(std::move(pool)), pool_(*own_pool_), stream_(shared.seed, chain) {
   const std::size_t width = s_.width(), classes = s_.classes();
   beta_.assign(classes, Vector::Zero(index(width)));
   prior_slopes_.assign(classes, Vector::Zero(index(width)));
@@ -157,7 +165,6 @@ AxisChain::AxisChain(const Shared& shared, std::uint32_t chain, ThreadPool& pool
   const std::size_t draws = first_of_scale_ + 2 * scale_moves + (coupled_ ? 2 * joint_moves : 0);
   noise_.resize(draws);
   uniforms_.resize(draws);
-  out_.resize(s_.names.size());
 }
 
 /// From the centre by normal noise of so many widths, or less: where the posterior is far from normal, such a
@@ -211,7 +218,7 @@ void AxisChain::refresh(bool check) {
           const double here = eta[k * stride + i];
           return beta_.size() > 1 ? here - static_cast<double>(eta[i]) : here;
         };
-        report.largest_drift = std::max(report.largest_drift, std::abs(relative(fresh) - relative(eta_)));
+        done_.largest_drift = std::max(done_.largest_drift, std::abs(relative(fresh) - relative(eta_)));
       }
   eta_ = std::move(fresh);
   set_prior_slopes();
@@ -267,13 +274,13 @@ void AxisChain::sweep_axes(const Observations& y, std::size_t k, Floats& eta) {
                 rule_, floored_there);
     const double log_ratio =
         (there.value - value_) + prior_there.value + log_normal(-a, back) - log_normal(a, forward);
-    ++report.updates;
-    report.floored += floored || floored_there ? 1 : 0;
+    ++done_.updates;
+    done_.floored += floored || floored_there ? 1 : 0;
     const bool finite =
         std::isfinite(log_ratio) && std::isfinite(there.next_slope) && std::isfinite(there.next_curvature);
-    report.nonfinite += finite ? 0 : 1;
+    done_.nonfinite += finite ? 0 : 1;
     if (finite && accepts(log_ratio, draw)) {
-      ++report.accepted;
+      ++done_.accepted;
       eta.swap(moved_);
       value_ = there.value;
       here = there;
@@ -282,6 +289,7 @@ void AxisChain::sweep_axes(const Observations& y, std::size_t k, Floats& eta) {
       if (s_.normal_priors)
         prior_slopes_[k].head(index(j) + 1) -= a * axis.cwiseProduct(s_.precisions.head(index(j) + 1));
     } else if (next) {
+      ++done_.again;
       here = y.sums({.eta = eta.data(), .next = next, .scale = sigma, .stride = x.stride()}, pool_);
     }
   }
@@ -439,16 +447,51 @@ double AxisChain::log_density() {
   return sum;
 }
 
-std::span<const double> AxisChain::parameters() {
+double AxisChain::draw(std::span<double> out) {
   const std::size_t width = s_.width();
   for (std::size_t k = 0; k < beta_.size(); ++k)
-    std::copy(beta_[k].begin(), beta_[k].end(), out_.begin() + static_cast<std::ptrdiff_t>(k * width));
-  if (s_.posterior.samples_scale()) out_.back() = log_scale_;
-  s_.posterior.constrain(out_, out_);
-  return out_;
+    std::copy(beta_[k].begin(), beta_[k].end(), out.begin() + static_cast<std::ptrdiff_t>(k * width));
+  if (s_.posterior.samples_scale()) out.back() = log_scale_;
+  s_.posterior.constrain(out, out);
+  return log_density();
 }
 
-void AxisSampler::Shared::prepare_priors() {
+std::uint64_t AxisChain::advance(std::uint64_t steps, Monitor& monitor) {
+  for (std::uint64_t made = stride();; made += stride()) {
+    const auto before = done_;
+    sweep(!frozen_);
+    const double acceptance = static_cast<double>(stride()) *
+                              static_cast<double>(done_.accepted - before.accepted) /
+                              static_cast<double>(done_.updates - before.updates);
+    acceptance_ += acceptance;
+    monitor.count(stride(), acceptance);
+    if (made >= steps || monitor.pause.load(std::memory_order_relaxed)) return made;
+  }
+}
+
+ChainReport AxisChain::report() const {
+  ChainReport report;
+  report.counts.curvatures = done_.again;
+  report.counts.curvature_pairs = done_.updates;  // along the axis that moves and the next one
+  report.counts.nonfinite = done_.nonfinite;
+  report.floored = done_.floored;
+  report.largest_drift = done_.largest_drift;
+  return report;
+}
+
+/// Coefficients are all that there is to it where the predictor has just been computed from them.
+void AxisChain::transfer(Archive& archive) {
+  archive(number_, frozen_, acceptance_, log_scale_, done_.updates, done_.again, done_.accepted,
+          done_.floored, done_.nonfinite, done_.largest_drift);
+  for (Vector& beta : beta_) {
+    archive(beta);
+    if (static_cast<std::size_t>(beta.size()) != s_.width())
+      throw Error("the saved state of a chain is of a regression with other columns");
+  }
+  if (archive.loading()) refresh(false);
+}
+
+void AxisChainMaker::Shared::prepare_priors() {
   const auto& priors = posterior.priors();
   precisions.resize(index(width()));
   for (std::size_t j = 0; j < width(); ++j) {
@@ -461,7 +504,7 @@ void AxisSampler::Shared::prepare_priors() {
 }
 
 /// Takes these coordinates, with their origin at the coefficients `at`.
-void AxisSampler::Shared::use(const Whitening& w, std::span<const double> at, ThreadPool& pool, bool last) {
+void AxisChainMaker::Shared::use(const Whitening& w, std::span<const double> at, ThreadPool& pool, bool last) {
   whitening = w;
   centre.assign(at.begin(), at.end());
   base.assign(classes() * stride(), 0.0f);
@@ -493,18 +536,37 @@ bool tells_all_classes(const Observations& y, const float* eta) {
 
 }  // namespace
 
-AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings, const std::atomic<bool>* stop)
-    : shared_(new Shared{std::move(posterior), settings, {}, {}, {}, 0, {}, {}, {}, {}, true, {}, {}, 0}) {
-  const auto begin = Clock::now();
-  Shared& s = *shared_;
-  if (!(settings.relaxation > 0 && settings.relaxation < 2))
-    throw UsageError(fmt::format("relaxation is {}: it must lie between 0 and 2", settings.relaxation));
-  if (settings.refresh_every == 0)
+AxisChainMaker::AxisChainMaker(Posterior posterior, const AxisOptions& options)
+    : shared_(new Shared{std::move(posterior), options, 1, {}, {}, {}, 0, {}, {}, {}, {}, true, {}, {}}) {
+  if (!(options.relaxation > 0 && options.relaxation < 2))
+    throw UsageError(fmt::format("relaxation is {}: it must lie between 0 and 2", options.relaxation));
+  if (options.refresh_every == 0)
     throw UsageError("refresh_every is 0: the predictor must be computed afresh now and then");
-  if (settings.chains == 0 || settings.threads == 0 || settings.thin == 0)
-    throw UsageError("there must be at least 1 chain, 1 thread and 1 sweep from draw to draw");
-  s.names = s.posterior.names();
-  ThreadPool pool(settings.threads);
+  shared_->names = shared_->posterior.names();
+}
+
+std::size_t AxisChainMaker::dimension() const { return shared_->posterior.dimension(); }
+std::vector<std::string> AxisChainMaker::names() const { return shared_->names; }
+std::vector<std::string> AxisChainMaker::notes() const { return shared_->warnings; }
+
+RunSettings AxisChainMaker::resolve(RunSettings s) const {
+  const std::size_t sweep = dimension();
+  const auto sweeps_of = [&](std::size_t steps) { return (steps + sweep - 1) / sweep; };  // rounded up
+  s.thin = sweep * std::max<std::size_t>(1, sweeps_of(s.thin.value_or(sweep)));
+  s.warmup = sweep * sweeps_of(s.warmup.value_or(usual_warmup * sweep));
+  s.sampler = sampler;
+  s.directions = "axes";
+  s.metric = MetricKind::none;
+  s.relaxation = shared_->settings.relaxation;
+  s.curvature_floor = shared_->settings.curvature_floor;
+  s = onward::resolve(std::move(s), sweep);
+  s.start = {.kind = Start::Kind::given, .word = "near the mode"};
+  return s;
+}
+
+void AxisChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, const std::atomic<bool>& stop) {
+  Shared& s = *shared_;
+  s.seed = *settings.seed;
   if (s.classes() == 1) {
     const Mode mode = find_mode(s.posterior, pool);
     s.warnings = mode.warnings;
@@ -526,14 +588,15 @@ AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings, cons
     s.use(coordinates(Floats(weights.begin(), weights.begin() + index(s.stride()))), at, pool, false);
     constexpr std::uint32_t no_chain = 0xffffffff;  // a stream that no chain has
     constexpr int careful_sweeps = 8, first_sweeps = 32, averaged = 16;
-    AxisChain scout(s, no_chain, pool);
+    // It shares the set-up's threads, which outlive it.
+    AxisChain scout(s, no_chain, std::shared_ptr<ThreadPool>(&pool, [](ThreadPool*) {}));
     scout.start(0);
     std::fill(weights.begin(), weights.end(), 0.0f);
     // A place that tells all rows' classes proves that they are separable. Not every draw is one, but where
     // some are their mean nearly always is.
     bool separable = false;
     Floats sum(s.classes() * s.stride(), 0.0f);
-    for (int i = 0; i < first_sweeps && !(stop && *stop); ++i) {
+    for (int i = 0; i < first_sweeps && !stop; ++i) {
       scout.sweep(i < careful_sweeps);
       const float* eta = scout.predictor();
       for (std::size_t row = 0; row < sum.size(); ++row) sum[row] += eta[row];
@@ -556,115 +619,21 @@ AxisSampler::AxisSampler(Posterior posterior, const AxisSettings& settings, cons
 #endif
     s.use(last, at, pool, true);
   }
-  s.set_up_seconds = seconds_since(begin);
 }
 
-AxisSampler::~AxisSampler() = default;
-AxisSampler::AxisSampler(AxisSampler&&) noexcept = default;
+AxisChainMaker::~AxisChainMaker() = default;
 
-const std::vector<std::string>& AxisSampler::warnings() const { return shared_->warnings; }
-const std::vector<std::string>& AxisSampler::names() const { return shared_->names; }
-std::size_t AxisSampler::memory() const {
+std::size_t AxisChainMaker::memory() const {
   return shared_->columns->memory() + shared_->posterior.design().memory();
 }
 
-AxisCounts& AxisCounts::operator+=(const AxisCounts& other) {
-  updates += other.updates;
-  accepted += other.accepted;
-  floored += other.floored;
-  nonfinite += other.nonfinite;
-  largest_drift = std::max(largest_drift, other.largest_drift);
-  warmup_seconds += other.warmup_seconds;
-  return *this;
+Run sample_axes(Posterior posterior, RunSettings settings, const Hooks& hooks, const AxisOptions& options) {
+  AxisChainMaker maker(std::move(posterior), options);
+  return run_chains(maker, maker.resolve(std::move(settings)), hooks);
 }
 
-namespace {
-
-/// A chain that goes on for a slice of time whenever its turn comes; the slices do not change what it does.
-class Turns {
- public:
-  Turns(const AxisSettings& settings, const AxisHooks& hooks, std::size_t chain)
-      : settings_(settings), hooks_(hooks), chain_(chain) {}
-
-  bool ended() const { return draws_ == settings_.draws || stopped(); }
-  bool stopped() const { return hooks_.stop && *hooks_.stop; }
-
-  void go_on(AxisChain& chain) {
-    begin_ = Clock::now();
-    if (sweeps_ == 0) chain.start(settings_.start_spread);
-    // At least one sweep a slice: starting alone takes longer than that with many rows.
-    do {
-      sweep(chain);
-    } while (!ended() && seconds_since(begin_) < settings_.slice);
-    if (!warm_) chain.report.warmup_seconds += seconds_since(begin_);
-  }
-
- private:
-  void sweep(AxisChain& chain) {
-    if (!warm_ && sweeps_ == settings_.warmup) {
-      warm_ = true;
-      chain.report.warmup_seconds += seconds_since(begin_);
-      at_last_draw_ = chain.report;
-      if (hooks_.warmed_up) hooks_.warmed_up(chain_);
-    }
-    const AxisCounts before = chain.report;
-    chain.sweep(!warm_);
-    ++sweeps_;
-    if (hooks_.progress) {
-      ++hooks_.progress->sweeps;
-      hooks_.progress->updates += chain.report.updates - before.updates;
-      hooks_.progress->accepted += chain.report.accepted - before.accepted;
-    }
-    if (!warm_ || (sweeps_ - settings_.warmup) % settings_.thin != 0) return;
-    const AxisCounts& now = chain.report;
-    const double acceptance = static_cast<double>(now.accepted - at_last_draw_.accepted) /
-                              static_cast<double>(now.updates - at_last_draw_.updates);
-    if (hooks_.drawn) hooks_.drawn({chain_, draws_, chain.log_density(), acceptance, chain.parameters()});
-    at_last_draw_ = now;
-    ++draws_;
-  }
-
-  const AxisSettings& settings_;
-  const AxisHooks& hooks_;
-  std::size_t chain_, sweeps_ = 0, draws_ = 0;
-  bool warm_ = false;
-  Clock::time_point begin_;  // of the slice
-  AxisCounts at_last_draw_;
-};
-
-}  // namespace
-
-AxisReport AxisSampler::run(const AxisHooks& hooks) {
-  const Shared& s = *shared_;
-  const AxisSettings& settings = s.settings;
-  const auto begin = Clock::now();
-  // Chains share the threads, and the rows of each are walked by one; or all threads walk the rows of a
-  // chain.
-  const bool share_chains = settings.chains >= settings.threads;
-  ThreadPool pool(settings.threads), alone(1);
-  std::vector<AxisChain> chains;
-  std::vector<Turns> turns;
-  for (std::size_t c = 0; c < settings.chains; ++c) {
-    chains.emplace_back(s, static_cast<std::uint32_t>(c), share_chains ? alone : pool);
-    turns.emplace_back(settings, hooks, c);
-  }
-  const auto go_on = [&](std::size_t c) {
-    if (!turns[c].ended()) turns[c].go_on(chains[c]);
-  };
-  while (!std::all_of(turns.begin(), turns.end(), [](const Turns& t) { return t.ended(); })) {
-    if (share_chains)
-      pool.for_each(settings.chains, go_on);
-    else
-      for (std::size_t c = 0; c < settings.chains; ++c) go_on(c);
-  }
-  AxisReport total;
-  total.set_up_seconds = s.set_up_seconds;
-  total.seconds = seconds_since(begin);
-  for (const AxisChain& chain : chains) {
-    total += chain.report;
-    total.chains.push_back(chain.report);
-  }
-  return total;
+std::unique_ptr<Chain> AxisChainMaker::make(std::size_t number, std::shared_ptr<ThreadPool> pool) {
+  return std::make_unique<AxisChain>(*shared_, static_cast<std::uint32_t>(number), std::move(pool));
 }
 
 }  // namespace onward::glm

@@ -1,5 +1,6 @@
 #include "onward/io/npy_rows.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 
 #include "npy_format.hpp"
 #include "onward/error.hpp"
+#include "onward/io/npy.hpp"
 #include "system_file.hpp"
 
 namespace onward {
@@ -28,6 +30,26 @@ NpyRowWriter::NpyRowWriter(std::filesystem::path path, std::size_t columns)
     throw;
   }
 }
+
+NpyRowWriter::NpyRowWriter(std::filesystem::path path, int file, std::size_t columns, std::size_t rows)
+    : path_(std::move(path)), file_(file), columns_(columns), rows_(rows), row_(columns) {}
+
+NpyRowWriter NpyRowWriter::resume(std::filesystem::path path, std::size_t columns, std::size_t rows) {
+  const NpyHeader header = NpyReader(path).header();
+  if (header.shape.size() != 2 || header.columns() != columns || header.dtype != "<f4" || header.rows() < rows)
+    throw Error(fmt::format("{} holds {} x {} numbers, and the checkpoint counts on {} rows of {}: it was "
+                            "changed since. Begin the run again",
+                            path.string(), header.rows(), header.columns(), rows, columns));
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) detail::throw_system_error("write", path, errno);
+  NpyRowWriter writer(std::move(path), file, columns, rows);
+  writer.write_header();
+  if (::ftruncate(file, static_cast<off_t>(header_bytes + rows * columns * sizeof(float))) != 0)
+    detail::throw_system_error("write", writer.path_, errno);
+  return writer;
+}
+
+void NpyRowWriter::sync() const { detail::sync_file(file_, path_); }
 
 NpyRowWriter::NpyRowWriter(NpyRowWriter&& other) noexcept
     : path_(std::move(other.path_)),

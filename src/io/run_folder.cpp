@@ -244,6 +244,10 @@ std::vector<fs::path> find_chains(const fs::path& directory) {
 }
 
 void write_file_atomically(const fs::path& path, std::string_view text) {
+  write_file_atomically(path, std::span(&text, 1));
+}
+
+void write_file_atomically(const fs::path& path, std::span<const std::string_view> parts) {
   fs::path temporary = path;
   temporary += fmt::format(".{}.tmp", ::getpid());
   const auto give_up = [&](int error) {
@@ -251,7 +255,9 @@ void write_file_atomically(const fs::path& path, std::string_view text) {
     detail::throw_system_error("write", path, error);
   };
   const int file = detail::open_for_writing(temporary, false);
-  const bool written = detail::write_fully(file, text) == text.size() && ::fsync(file) == 0;
+  const bool written =
+      std::ranges::all_of(parts, [&](auto part) { return detail::write_fully(file, part) == part.size(); }) &&
+      ::fsync(file) == 0;
   const int error = errno;
   if (::close(file) != 0 && written) give_up(errno);
   if (!written) give_up(error);

@@ -1,5 +1,6 @@
 #include "onward/io/stan_csv.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <locale.h>  // NOLINT(modernize-deprecated-headers): POSIX newlocale
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 
 #include "onward/error.hpp"
@@ -216,14 +218,17 @@ class Parser {
 
 }  // namespace
 
-StanCsvWriter::StanCsvWriter(std::filesystem::path path, const StanCsvHeader& header, IfExists if_exists)
-    : path_(std::move(path)), parameters_(header.parameter_names.size()), thin_(header.thin) {
+namespace {
+
+CsvNames checked_names(const StanCsvHeader& header) {
   for (const auto& name : header.parameter_names) check_name(name);
-  CsvNames names = csv_names(header.parameter_names, header.parameter_indices);
-  order_ = std::move(names.order);
-  file_ = detail::open_for_writing(path_, if_exists == IfExists::fail);
+  return csv_names(header.parameter_names, header.parameter_indices);
+}
+
+/// Everything before the first draw: settings and column names.
+std::string header_text(const StanCsvHeader& header, const CsvNames& names) {
   // The version is that of the format: CmdStan 2.32 writes its files so.
-  buffer_ = fmt::format(
+  std::string text = fmt::format(
       "# stan_version_major = 2\n"
       "# stan_version_minor = 32\n"
       "# stan_version_patch = 0\n"
@@ -241,16 +246,94 @@ StanCsvWriter::StanCsvWriter(std::filesystem::path path, const StanCsvHeader& he
       one_line(header.model), header.draws * header.thin, header.warmup, header.thin,
       one_line(header.sampler), header.chain_id, header.seed);
   for (const auto& [key, value] : header.extra)
-    buffer_ += fmt::format("# {} = {}\n", one_line(key), one_line(value));
-  for (const auto& [in_file, name] : names.changed)
-    buffer_ += fmt::format("# {}{} = {}\n", name_of, in_file, name);
-  buffer_ += sampler_columns;
+    text += fmt::format("# {} = {}\n", one_line(key), one_line(value));
+  for (const auto& [in_file, name] : names.changed) text += fmt::format("# {}{} = {}\n", name_of, in_file, name);
+  text += sampler_columns;
   for (const auto& name : names.columns) {
-    buffer_ += ',';
-    buffer_ += name;
+    text += ',';
+    text += name;
   }
-  buffer_ += '\n';
+  text += '\n';
+  return text;
+}
+
+/// Where parts of a file end that a run is to go on with.
+struct Places {
+  std::size_t header = 0;  ///< the end of the column names
+  std::size_t draws = 0;   ///< the end of the last draw that stays
+};
+
+Places find_places(const std::filesystem::path& path, std::size_t draws) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) detail::throw_system_error("read", path, errno);
+  Places places;
+  std::size_t at = 0, rows = 0;
+  for (std::string line; std::getline(in, line);) {
+    at += line.size() + 1;
+    if (in.eof()) break;  // without its line end: not whole
+    if (line.empty() || line.front() == '#') continue;
+    if (places.header == 0)
+      places.header = places.draws = at;
+    else if (++rows == draws)
+      places.draws = at;
+    if (rows == draws && places.header > 0) return places;
+  }
+  throw Error(fmt::format("{} has {} draws, fewer than the {} that the checkpoint counts on: it was changed "
+                          "since. Begin the run again",
+                          path.string(), rows, draws));
+}
+
+}  // namespace
+
+StanCsvWriter::StanCsvWriter(std::filesystem::path path, const StanCsvHeader& header, IfExists if_exists)
+    : path_(std::move(path)), parameters_(header.parameter_names.size()), thin_(header.thin) {
+  CsvNames names = checked_names(header);
+  buffer_ = header_text(header, names);
+  order_ = std::move(names.order);
+  file_ = detail::open_for_writing(path_, if_exists == IfExists::fail);
   write_out();
+}
+
+StanCsvWriter StanCsvWriter::resume(std::filesystem::path path, const StanCsvHeader& header,
+                                    std::size_t draws) {
+  CsvNames names = checked_names(header);
+  const std::string text = header_text(header, names);
+  const Places places = find_places(path, draws);
+  std::ifstream in(path, std::ios::binary);
+  std::string old(places.header, '\0');
+  in.read(old.data(), static_cast<std::streamsize>(old.size()));
+  StanCsvWriter writer;
+  writer.path_ = std::move(path);
+  writer.parameters_ = header.parameter_names.size();
+  writer.thin_ = header.thin;
+  writer.draws_ = draws;
+  writer.order_ = std::move(names.order);
+  writer.bytes_on_disk_ = places.draws - places.header + text.size();
+  if (old != text) {
+    // A neighbour takes its place, so that a machine that stops now leaves one or the other.
+    const std::filesystem::path neighbour = writer.path_.string() + ".tmp";
+    StanCsvWriter copy;
+    copy.path_ = neighbour;
+    copy.file_ = detail::open_for_writing(neighbour, false);
+    copy.buffer_ = text;
+    std::string block(buffer_limit, '\0');
+    for (std::size_t left = places.draws - places.header; left > 0;) {
+      in.read(block.data(), static_cast<std::streamsize>(std::min(left, block.size())));
+      const auto got = static_cast<std::size_t>(in.gcount());
+      if (got == 0) detail::throw_system_error("read", writer.path_, EIO);
+      copy.buffer_.append(block, 0, got);
+      copy.write_out();
+      left -= got;
+    }
+    copy.write_out();
+    copy.sync();
+    std::filesystem::rename(neighbour, writer.path_);
+  }
+  writer.file_ = ::open(writer.path_.c_str(), O_WRONLY | O_CLOEXEC);
+  const auto end = static_cast<off_t>(writer.bytes_on_disk_);
+  if (writer.file_ < 0 || ::ftruncate(writer.file_, end) != 0 || ::lseek(writer.file_, end, SEEK_SET) != end)
+    detail::throw_system_error("write", writer.path_, errno);
+  return writer;
 }
 
 StanCsvWriter::StanCsvWriter(StanCsvWriter&& other) noexcept { *this = std::move(other); }
@@ -350,6 +433,10 @@ void StanCsvWriter::draw(double lp, double accept_stat, double step_size, bool d
 }
 
 void StanCsvWriter::flush() { write_out(); }
+
+void StanCsvWriter::sync() const {
+  if (file_ >= 0) detail::sync_file(file_, path_);
+}
 
 void StanCsvWriter::finish(double warmup_seconds, double sampling_seconds) {
   buffer_ += fmt::format(

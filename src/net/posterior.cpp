@@ -277,6 +277,12 @@ void Posterior::predict(VectorView theta, const Inputs& inputs, std::span<float>
   implementation_->predict(theta, inputs, out);
 }
 
+void Posterior::use_pool(std::shared_ptr<ThreadPool> pool) {
+  const Implementation& now = *implementation_;
+  implementation_ =
+      std::make_unique<Implementation>(now.network, now.data, now.as_given, std::move(pool));
+}
+
 const KeptReport& Posterior::kept() const { return implementation_->engine->kept(); }
 
 std::size_t Posterior::jet_bytes(Order order) const {

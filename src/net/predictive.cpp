@@ -79,6 +79,11 @@ void Predictive::add(std::span<const float> outputs, double sigma) {
     add_exponential(most_[row], weight_[row], log_density(row, outputs, sigma), 1);
 }
 
+void Predictive::transfer(Archive& archive) {
+  archive(draws_, sums_, squares_, first_, most_, weight_);
+  if (sums_.size() != rows_ * width_) throw Error("the saved predictions are of other rows");
+}
+
 void Predictive::add(const Predictive& other) {
   if (other.draws_ == 0) return;
   if (first_.empty()) first_ = other.first_;

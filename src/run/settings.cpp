@@ -117,6 +117,8 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
                                      s.start.position[i]));
   }
 
+  if (s.until_ess) require_positive_number("until ess", *s.until_ess, "");
+
   const std::size_t sweep = sweep_steps(s.sampler, dimension);
   if (!s.thin) s.thin = sweep;
   if (!s.warmup) s.warmup = 1000 * sweep;
@@ -133,7 +135,6 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
   if (!s.target_acceptance) s.target_acceptance = sampler.target_acceptance;
   s = with_seed(std::move(s));
   if (s.threads == 0) s.threads = std::max<std::size_t>(1, std::thread::hardware_concurrency());
-  s.threads = std::min(s.threads, s.chains);
   return s;
 }
 

@@ -106,6 +106,12 @@ Kernel make_kernel(const KernelSettings& s) {
   return PcLineFmala{s.step_size, s.curvature_floor, s.inner, s.tangent, s.vectors};
 }
 
+void transfer(Archive& archive, State& state) {
+  archive(state.position, state.value, state.gradient, state.tangent, state.tangent_name.step,
+          state.tangent_name.purpose, state.jet.value, state.jet.slope, state.jet.curvature, state.jet_known,
+          state.lately_accepted, state.watched);
+}
+
 DirectionLaw needed_law(const Kernel& kernel) {
   return std::visit([](const auto& k) { return k.needs; }, kernel);
 }

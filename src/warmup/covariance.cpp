@@ -84,6 +84,14 @@ void CovarianceLearner::add(std::span<const double> position, std::span<const do
   stride_ *= 2;
 }
 
+void CovarianceLearner::transfer(Archive& archive) {
+  for (Moments* m : {&places_, &gradients_})
+    archive(m->count, m->mean, m->difference, m->squares, m->products);
+  kept_.resize(archive.count(kept_.size(), sizeof(double)));
+  for (Eigen::VectorXd& place : kept_) archive(place);
+  archive(stride_);
+}
+
 Metric CovarianceLearner::metric() const {
   if (kind_ == MetricKind::none || places_.count < 2) return {};
   switch (kind_) {

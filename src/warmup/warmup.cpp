@@ -117,6 +117,15 @@ std::span<const double> WarmUp::gradient_at(const State& state, AnyTarget& targe
   return gradient_;
 }
 
+void WarmUp::transfer(Archive& archive) {
+  archive(settings_.kernel.step_size, searches_);
+  metric_.transfer(archive);
+  averaging_.transfer(archive);
+  learner_.transfer(archive);
+  windows_.transfer(archive);
+  if (archive.loading()) kernel_ = make_kernel(settings_.kernel);
+}
+
 FrozenKernel WarmUp::freeze() const& { return WarmUp(*this).freeze(); }
 
 FrozenKernel WarmUp::freeze() && {

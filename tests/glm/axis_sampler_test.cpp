@@ -126,9 +126,13 @@ constexpr std::size_t chains = 400;
 
 double sampler_z(const Problem& p, std::size_t draws, double relaxation = 1.3) {
   Comparison comparison(p, chains);
-  glm::AxisSampler sampler(p.posterior(),
-                           {.chains = chains, .warmup = 60, .draws = draws, .relaxation = relaxation});
-  sampler.run([&](const glm::AxisDraw& d) { comparison.add(d.chain, d.parameters); });
+  DrawFunction add([&](std::size_t chain, const Draw& draw) { comparison.add(chain, draw.parameters); });
+  Hooks hooks;
+  hooks.sinks = {&add};
+  hooks.keep_draws = false;
+  glm::sample_axes(p.posterior(),
+                   {.warmup = 60 * p.dimension(), .draws = draws, .chains = chains, .threads = 1, .seed = 1},
+                   hooks, {.relaxation = relaxation});
   return comparison.worst_z();
 }
 
@@ -269,41 +273,28 @@ TEST(AxisSampler, TheSameTestCatchesBrokenTwins) {
   EXPECT_GT(line_z(p, Fault::stale_curvature, 200), 2 * bound);
 }
 
-struct Result {
-  std::vector<std::vector<double>> draws;  // of each chain, one after the other
-  glm::AxisReport report;
-};
-
-Result run(const Problem& p, const glm::AxisSettings& settings) {
-  Result result;
-  result.draws.resize(settings.chains);
-  glm::AxisSampler sampler(p.posterior(), settings);
-  result.report = sampler.run([&](const glm::AxisDraw& d) {
-    auto& all = result.draws[d.chain];
-    all.insert(all.end(), d.parameters.begin(), d.parameters.end());
-    all.push_back(d.log_density);
-  });
-  return result;
+/// Everything that chains give, one after the other.
+std::vector<std::vector<double>> run(const Problem& p, std::size_t threads) {
+  const onward::Run run = glm::sample_axes(
+      p.posterior(),
+      {.warmup = 2 * p.dimension(), .draws = 5, .chains = 2, .threads = threads, .seed = 1});
+  std::vector<std::vector<double>> all;
+  for (const ChainRecord& chain : run.chains) {
+    all.push_back(chain.values);
+    all.back().insert(all.back().end(), chain.log_density.begin(), chain.log_density.end());
+  }
+  return all;
 }
 
 TEST(AxisSampler, BitsDoNotDependOnThreads) {
   for (const glm::Family family : all_families()) {
     SCOPED_TRACE(glm::to_string(family));
     const Problem p = problem(family, {.rows = 9000, .predictors = 3});
-    const Result one = run(p, {.chains = 2, .warmup = 2, .draws = 5, .threads = 1});
-    const Result two = run(p, {.chains = 2, .warmup = 2, .draws = 5, .threads = 2});   // a chain a thread
-    const Result rows = run(p, {.chains = 2, .warmup = 2, .draws = 5, .threads = 3});  // threads share rows
-    EXPECT_EQ(one.draws, two.draws);
-    EXPECT_EQ(one.draws, rows.draws);
-    EXPECT_NE(one.draws[0], one.draws[1]);
+    const auto one = run(p, 1), a_chain_each = run(p, 2), threads_share_rows = run(p, 5);
+    EXPECT_EQ(one, a_chain_each);
+    EXPECT_EQ(one, threads_share_rows);
+    EXPECT_NE(one[0], one[1]);
   }
-}
-
-TEST(AxisSampler, ChainsWhoseStartTakesLongerThanASliceGoOn) {
-  const Problem p = problem(glm::Family::bernoulli);
-  const Result ordinary = run(p, {.chains = 3, .warmup = 2, .draws = 5, .threads = 2});
-  const Result hurried = run(p, {.chains = 3, .warmup = 2, .draws = 5, .threads = 2, .slice = 0});
-  EXPECT_EQ(ordinary.draws, hurried.draws);
 }
 
 TEST(AxisSampler, DriftStaysSmallAndLogDensityRight) {
@@ -311,27 +302,33 @@ TEST(AxisSampler, DriftStaysSmallAndLogDensityRight) {
     SCOPED_TRACE(glm::to_string(family));
     const Problem p = problem(family, {.rows = 3000, .predictors = 6});
     auto exact = target(p.dimension(), ReferenceDensity{p});
-    glm::AxisSampler sampler(p.posterior(), {.chains = 1, .warmup = 0, .draws = 120, .refresh_every = 40});
+    std::size_t number = 0;
     std::vector<double> theta(p.dimension());
-    const auto report = sampler.run([&](const glm::AxisDraw& d) {
+    DrawFunction compare([&](std::size_t, const Draw& d) {
       theta.assign(d.parameters.begin(), d.parameters.end());
       if (p.samples_scale()) theta.back() = std::log(theta.back());
-      if (d.number % 20 == 0) {
+      if (number++ % 20 == 0) {
         EXPECT_NEAR(d.log_density, exact.jet(theta, {}, Order::value).value, 2e-2);
       }
     });
-    EXPECT_GT(report.largest_drift, 0);
-    EXPECT_LT(report.largest_drift, 1e-4);
-    EXPECT_GT(report.acceptance(), 0.9);
-    EXPECT_EQ(report.nonfinite, 0u);
+    Hooks hooks;
+    hooks.sinks = {&compare};
+    const ChainRecord chain =
+        glm::sample_axes(p.posterior(), {.warmup = 0, .draws = 120, .chains = 1, .seed = 1}, hooks,
+                         {.refresh_every = 40})
+            .chains.front();
+    EXPECT_GT(chain.largest_drift, 0);
+    EXPECT_LT(chain.largest_drift, 1e-4);
+    EXPECT_GT(chain.acceptance, 0.9);
+    EXPECT_EQ(chain.counts.nonfinite, 0u);
   }
 }
 
 TEST(AxisSampler, RefusesSettingsOutOfRange) {
   const Problem p = problem(glm::Family::poisson);
-  EXPECT_THROW(glm::AxisSampler(p.posterior(), {.relaxation = 2}), UsageError);
-  EXPECT_THROW(glm::AxisSampler(p.posterior(), {.refresh_every = 0}), UsageError);
-  EXPECT_THROW(glm::AxisSampler(p.posterior(), {.chains = 0}), UsageError);
+  EXPECT_THROW(glm::AxisChainMaker(p.posterior(), {.relaxation = 2}), UsageError);
+  EXPECT_THROW(glm::AxisChainMaker(p.posterior(), {.refresh_every = 0}), UsageError);
+  EXPECT_THROW(glm::sample_axes(p.posterior(), {.chains = 0}), UsageError);
 }
 
 }  // namespace

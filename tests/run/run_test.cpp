@@ -547,7 +547,7 @@ void expect_valid_part(const Run& run) {
 }
 
 /// Sets a flag once every chain has given a draw.
-struct StopAfterFirstDraws : DrawListener {
+struct StopAfterFirstDraws : Sink {
   std::atomic<bool> stop{false};
   std::atomic<int> chains{0};
   bool seen[4] = {};
@@ -564,7 +564,7 @@ struct StopAfterFirstDraws : DrawListener {
 TEST(Run, AnInterruptionLeavesAValidPart) {
   StopAfterFirstDraws listener;
   Hooks hooks;
-  hooks.listener = &listener;
+  hooks.sinks = {&listener};
   hooks.stop = &listener.stop;
   const auto run = sample(Slow{}, endless(), hooks);
   EXPECT_EQ(run.ending, Ending::interrupted);
@@ -598,14 +598,14 @@ TEST(Run, TimeThatWasUsedBeforeCountsTowardsItsLimit) {
 }
 
 TEST(Run, ChainsTakeTurnsOnOneThread) {
-  struct Listener : DrawListener {
+  struct Listener : Sink {
     std::atomic<int> ended{0};
     void warmed_up(std::size_t, double, const Metric&) override {}
     void drawn(std::size_t, const Draw&) override {}
     void finished(std::size_t) override { ++ended; }
   } listener;
   Hooks hooks;
-  hooks.listener = &listener;
+  hooks.sinks = {&listener};
   RunSettings s = endless();
   s.threads = 1;
   s.max_seconds = 1.5;
@@ -628,7 +628,7 @@ TEST(Run, InterruptedDuringWarmUpHasNoDraws) {
 
 // --- listeners and progress
 
-struct Recorder : DrawListener {
+struct Recorder : Sink {
   std::vector<std::vector<double>> values{4}, log_density{4};
   std::vector<double> step_size = std::vector<double>(4), acceptance = std::vector<double>(4);
   std::vector<int> warmed = std::vector<int>(4), ended = std::vector<int>(4);
@@ -654,7 +654,7 @@ struct Recorder : DrawListener {
 TEST(Listener, GetsExactlyTheDrawsThatAreKept) {
   Recorder recorder;
   Hooks hooks;
-  hooks.listener = &recorder;
+  hooks.sinks = {&recorder};
   RunSettings s = quick();
   s.thin = 3;
   s.threads = 2;
@@ -674,7 +674,7 @@ TEST(Listener, GetsExactlyTheDrawsThatAreKept) {
 TEST(Listener, CanBeTheOnlyOneWhoKeepsDraws) {
   Recorder recorder;
   Hooks hooks;
-  hooks.listener = &recorder;
+  hooks.sinks = {&recorder};
   hooks.keep_draws = false;
   const auto run = sample(target(3, Bent{}), quick(), hooks);
   EXPECT_TRUE(run.chains[0].values.empty());
@@ -684,7 +684,7 @@ TEST(Listener, CanBeTheOnlyOneWhoKeepsDraws) {
 }
 
 TEST(Listener, WhatItThrowsIsPassedOnAndChainsStop) {
-  struct FullDisk : DrawListener {
+  struct FullDisk : Sink {
     std::atomic<int> draws{0};
     void warmed_up(std::size_t, double, const Metric&) override {}
     void drawn(std::size_t chain, const Draw&) override {
@@ -694,7 +694,7 @@ TEST(Listener, WhatItThrowsIsPassedOnAndChainsStop) {
     void finished(std::size_t) override {}
   } listener;
   Hooks hooks;
-  hooks.listener = &listener;
+  hooks.sinks = {&listener};
   try {
     sample(Slow{}, endless(), hooks);  // returns at all only if the other chains stop
     FAIL() << "the exception was lost";

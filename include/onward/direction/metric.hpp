@@ -11,6 +11,7 @@
 #include <Eigen/Core>
 
 #include "onward/error.hpp"
+#include "onward/util/archive.hpp"
 
 namespace onward {
 
@@ -45,6 +46,11 @@ class BasicMetric {
     metric.directions_ = std::move(directions);
     metric.gains_ = std::move(gains);
     return metric;
+  }
+
+  /// All of it, from or to an archive.
+  void transfer(Archive& archive) {
+    archive(kind_, scale_, lower_, directions_, gains_);
   }
 
   MetricKind kind() const { return kind_; }
@@ -133,5 +139,6 @@ class BasicMetric {
   Eigen::VectorXd gains_;
 };
 using Metric = BasicMetric<double>;
+inline void transfer(Archive& archive, Metric& metric) { metric.transfer(archive); }
 
 }  // namespace onward

@@ -61,6 +61,7 @@ class Posterior {
   const std::vector<double>& means() const { return means_; }
   const PosteriorOptions& options() const { return options_; }
   ThreadPool& pool() const { return *pool_; }
+  void use_pool(std::shared_ptr<ThreadPool> pool) { pool_ = std::move(pool); }
 
   std::vector<std::string> names() const;
   /// How many of the numbers that each name ends in are indices: a column may be called edu.12 by itself.

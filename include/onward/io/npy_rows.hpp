@@ -14,6 +14,9 @@ class NpyRowWriter {
  public:
   /// Makes the file; throws Error if it exists or cannot be made.
   NpyRowWriter(std::filesystem::path path, std::size_t columns);
+  /// Opens a file that is there and goes on after its first `rows` rows. Throws Error if it has fewer, or
+  /// is of another shape.
+  static NpyRowWriter resume(std::filesystem::path path, std::size_t columns, std::size_t rows);
   NpyRowWriter(NpyRowWriter&& other) noexcept;
   NpyRowWriter& operator=(NpyRowWriter&&) = delete;
   ~NpyRowWriter();
@@ -21,9 +24,12 @@ class NpyRowWriter {
   /// A row of as many entries as there are columns, as floats. Throws Error that names the file, the reason
   /// and the remedy; rows that were written before stay readable.
   void append(std::span<const double> row);
+  /// What was appended is on disk afterwards. May be called while another thread appends.
+  void sync() const;
   std::size_t rows() const { return rows_; }
 
  private:
+  NpyRowWriter(std::filesystem::path path, int file, std::size_t columns, std::size_t rows);
   void write_header();
 
   std::filesystem::path path_;

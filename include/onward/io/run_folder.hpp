@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -65,5 +66,7 @@ std::vector<std::filesystem::path> find_chains(const std::filesystem::path& dire
 
 /// Writes a small file as a whole or not at all: to a temporary neighbour, synced, then renamed over.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+/// The same of a file whose parts lie in several places.
+void write_file_atomically(const std::filesystem::path& path, std::span<const std::string_view> parts);
 
 }  // namespace onward

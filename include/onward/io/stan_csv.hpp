@@ -37,6 +37,10 @@ class StanCsvWriter {
   enum class IfExists { fail, overwrite };
 
   StanCsvWriter(std::filesystem::path path, const StanCsvHeader& header, IfExists if_exists = IfExists::fail);
+  /// Opens the file of a run that goes on. What follows its first `draws` draws is cut off; without draws
+  /// all but the column names goes, and adaptation() is told again. A header that says something else now,
+  /// such as more draws, is replaced. Throws Error if the file has fewer draws.
+  static StanCsvWriter resume(std::filesystem::path path, const StanCsvHeader& header, std::size_t draws);
   StanCsvWriter(StanCsvWriter&& other) noexcept;
   StanCsvWriter& operator=(StanCsvWriter&& other) noexcept;
   /// Writes what is still buffered, silently; call flush() or finish() to hear of errors.
@@ -54,6 +58,8 @@ class StanCsvWriter {
 
   /// Hands everything so far to the operating system.
   void flush();
+  /// What was flushed is on disk afterwards. May be called while another thread writes.
+  void sync() const;
 
   /// Ends the file with the elapsed-time block and closes it. Without times the block says 0 seconds: rstan
   /// wants the block, and two runs with one seed are to be equal to the byte.
@@ -64,6 +70,7 @@ class StanCsvWriter {
   std::size_t draws() const { return draws_; }
 
  private:
+  StanCsvWriter() = default;
   void append_number(double value);
   void write_out();
   void require_open() const;

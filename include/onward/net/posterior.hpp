@@ -90,6 +90,9 @@ class Posterior {
   /// The last layer's outputs (logits, or means) for other inputs: row after row.
   void predict(VectorView theta, const Inputs& inputs, std::span<float> out);
 
+  /// Threads that share the pieces of this copy's evaluations.
+  void use_pool(std::shared_ptr<ThreadPool> pool);
+
   const KeptReport& kept() const;
 
   /// What an evaluation and a gradient will need besides the data, the caller's vectors and the program.

@@ -10,6 +10,7 @@
 
 #include "onward/net/data.hpp"
 #include "onward/net/posterior.hpp"
+#include "onward/util/archive.hpp"
 #include "onward/target/jet.hpp"
 
 namespace onward::net {
@@ -30,6 +31,8 @@ class Predictive {
 
   /// Adds a draw: the network's outputs for all rows and, for numbers, the sd of the noise.
   void add(std::span<const float> outputs, double sigma = 1);
+  /// What was summed up, from or to an archive.
+  void transfer(Archive& archive);
   /// Adds all draws of another one for the same rows.
   void add(const Predictive& other);
 
@@ -73,6 +76,7 @@ class PredictionView {
   }
   double jet_pair_price(Order order) const { return posterior_.jet_pair_price(order); }
   double gradient(VectorView theta, std::span<double> out) { return posterior_.gradient(theta, out); }
+  void use_pool(std::shared_ptr<ThreadPool> pool) { posterior_.use_pool(std::move(pool)); }
   std::vector<std::string> names() const;
   std::vector<ParameterBlock> blocks() const { return posterior_.blocks(); }
   void constrain(VectorView theta, std::span<double> out) const;

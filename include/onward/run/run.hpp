@@ -1,6 +1,7 @@
 #pragma once
-// A run: chains over threads, from settings to draws. It knows kernels and targets, never a model's insides
-// or a file: draws go to whoever listens.
+// A run: chains over threads, from settings to draws. It knows chains, never a model's insides or a file:
+// draws go to sinks. There is one loop for chains of every kind; bits depend on neither threads nor slices,
+// nor on whether the run was cut and resumed.
 
 #include <atomic>
 #include <cstddef>
@@ -11,31 +12,14 @@
 #include <vector>
 
 #include "onward/diagnostics/convergence.hpp"
+#include "onward/run/chain.hpp"
+#include "onward/run/checkpoint.hpp"
 #include "onward/run/choice.hpp"
 #include "onward/run/settings.hpp"
+#include "onward/run/sink.hpp"
 #include "onward/target/target.hpp"
 
 namespace onward {
-
-/// One kept state of one chain.
-struct Draw {
-  double log_density;  ///< of what is sampled: tempered, and in the space that is sampled
-  double acceptance;   ///< mean over the steps since the last draw
-  double step_size;
-  std::span<const double> parameters;  ///< as the target's names() has them
-  std::span<const double> position{};  ///< in the space that is sampled; empty where there is none such
-};
-
-/// Whoever wants to have draws as they come (a file writer, say). Functions are called from the chain's
-/// thread, each chain from one thread at a time, chains at the same time. A chain whose turn has not come
-/// when the run is stopped is finished without having warmed up.
-class DrawListener {
- public:
-  virtual ~DrawListener() = default;
-  virtual void warmed_up(std::size_t chain, double step_size, const Metric& metric) = 0;
-  virtual void drawn(std::size_t chain, const Draw& draw) = 0;
-  virtual void finished(std::size_t chain) = 0;
-};
 
 /// How far the run is.
 struct Progress {
@@ -43,15 +27,6 @@ struct Progress {
   std::size_t chains_warming = 0, chains_sampling = 0, chains_done = 0;
   double acceptance = 0;  ///< mean over all steps so far
   double seconds = 0, seconds_left = 0, steps_per_second = 0;
-};
-
-struct Hooks {
-  DrawListener* listener = nullptr;
-  std::function<void(const Progress&)> progress;  ///< called from the calling thread a few times a second
-  const std::atomic<bool>* stop =
-      nullptr;              ///< set it (from a signal handler, say) and chains end at the next step
-  bool keep_draws = true;   ///< in the Run's memory
-  double seconds_used = 0;  ///< of max_seconds, before this: by pilots, say
 };
 
 /// What one chain gave.
@@ -64,7 +39,30 @@ struct ChainRecord {
   double acceptance = 0;      ///< mean acceptance probability while sampling
   Counts counts;              ///< warm-up included
   std::uint64_t floored = 0;  ///< sampling steps in which the curvature floor acted
+  double largest_drift = 0;   ///< of what the chain carries from place to place
   double warmup_seconds = 0, sampling_seconds = 0;
+};
+
+/// Where a run goes on.
+struct Resume {
+  Checkpoint checkpoint;
+  /// The draws up to there, of each chain, for those who keep draws in memory.
+  std::vector<ChainRecord> chains = {};
+};
+
+struct Hooks {
+  std::vector<Sink*> sinks = {};
+  std::function<void(const Progress&)> progress = {};  ///< called from the calling thread a few times a second
+  /// Set it (from a signal handler, say) and chains end at the next step.
+  const std::atomic<bool>* stop = nullptr;
+  bool keep_draws = true;   ///< in the Run's memory
+  double seconds_used = 0;  ///< of max_seconds, before this: by pilots, say
+  /// What the data call for, before anything is drawn.
+  std::function<void(const std::vector<std::string>&)> notes = {};
+  /// Is given a checkpoint after warm-up, every so many seconds and at the end, from the calling thread.
+  std::function<void(const Checkpoint&)> checkpoint = {};
+  double checkpoint_seconds = 30;
+  const Resume* resume = nullptr;
 };
 
 enum class Ending { complete, interrupted, time_limit };
@@ -92,10 +90,13 @@ struct Run {
 };
 
 /// Samples the target. Throws UsageError for settings that make no sense, Error if no chain can start.
-/// If a listener throws, chains stop and the exception is passed on.
+/// If a sink or a model throws, chains stop and the exception is passed on.
 Run sample(const AnyTarget& target, RunSettings settings = {}, const Hooks& hooks = {});
 
-/// Throws UsageError if the target lacks what these settings need of it. sample() begins with it.
+/// Runs chains of any kind, by settings that their maker has resolved.
+Run run_chains(ChainMaker& maker, const RunSettings& resolved, const Hooks& hooks = {});
+
+/// Throws UsageError if the target lacks what these settings need of it.
 void check_target(const RunSettings& settings, const AnyTarget& target);
 
 }  // namespace onward

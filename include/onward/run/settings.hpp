@@ -52,6 +52,9 @@ struct RunSettings {
                                           ///< default_metric()
   double temperature = 1;                 ///< samples density^(1/T)
   double max_seconds = 0;                 ///< 0: no limit
+  /// Go on until the bulk and tail ESS of every parameter are so large and R-hat is below 1.01; `draws` is
+  /// then the most a chain makes. Judged after 125 draws a chain, then after twice as many each time.
+  std::optional<double> until_ess = {};
 };
 
 /// Checks every field (UsageError names field, value and what is allowed) and fills in the optional ones. The

@@ -16,6 +16,7 @@
 #include "onward/simd/elementary.hpp"
 #include "onward/simd/reduce.hpp"
 #include "onward/target/jet.hpp"
+#include "onward/util/archive.hpp"
 
 namespace onward {
 
@@ -49,6 +50,7 @@ struct BasicState {
   }
 };
 using State = BasicState<double>;
+void transfer(Archive& archive, State& state);
 
 /// What happened in one step.
 template <class Real>

@@ -13,6 +13,7 @@
 #include "onward/target/jet.hpp"
 #include "onward/target/parameter_block.hpp"
 #include "onward/target/vector_source.hpp"
+#include "onward/util/thread_pool.hpp"
 
 namespace onward {
 
@@ -30,7 +31,9 @@ namespace onward {
 /// - `void constrain(theta, out)`: from the space that is sampled to the parameters, out.size() ==
 /// names().size();
 /// - `std::vector<ParameterBlock> blocks()`: which parameters, as they are sampled, belong together; without
-/// it those of one name do.
+/// it those of one name do;
+/// - `void use_pool(std::shared_ptr<ThreadPool>)`: threads that share the work of an evaluation. Its bits must
+/// not depend on how many they are.
 ///
 /// A target is copied once for each chain, so it may keep scratch memory, but must not share mutable state.
 template <class T>
@@ -63,6 +66,9 @@ template <class T>
 concept HasConstrain = requires(const T& t, VectorView theta, std::span<double> out) {
   t.constrain(theta, out);
 };
+
+template <class T>
+concept HasPool = requires(T& t, std::shared_ptr<ThreadPool> pool) { t.use_pool(std::move(pool)); };
 
 template <class T>
 concept HasBlocks = requires(const T& t) {
@@ -124,7 +130,14 @@ class AnyTarget {
   AnyTarget tempered(double temperature) const;
   double temperature() const { return temperature_; }
 
+  /// Threads to share an evaluation's work; nothing happens if the model has no use for them.
+  void use_pool(std::shared_ptr<ThreadPool> pool) { model_->use_pool(std::move(pool)); }
+
+  bool drifts() const { return false; }
+  double refresh() { return 0; }
+
   const Counts& counts() const { return counts_; }
+  void set_counts(Counts counts) { counts_ = std::move(counts); }
   void reset_counts() { counts_ = {}; }
 
  private:
@@ -144,6 +157,7 @@ class AnyTarget {
     virtual bool has_constrain() const = 0;
     virtual void constrain(VectorView theta, std::span<double> out) const = 0;
     virtual std::vector<ParameterBlock> blocks() const = 0;
+    virtual void use_pool(std::shared_ptr<ThreadPool> pool) = 0;
   };
 
   template <class T>
@@ -197,6 +211,9 @@ class AnyTarget {
         return target.blocks();
       else
         return {};
+    }
+    void use_pool([[maybe_unused]] std::shared_ptr<ThreadPool> pool) override {
+      if constexpr (HasPool<T>) target.use_pool(std::move(pool));
     }
     T target;
   };

@@ -13,6 +13,7 @@
 #include <Eigen/Core>
 
 #include "onward/direction/metric.hpp"
+#include "onward/util/archive.hpp"
 
 namespace onward {
 
@@ -25,6 +26,8 @@ class CovarianceLearner {
   std::size_t count() const { return places_.count; }
   /// The metric learned so far.
   Metric metric() const;
+
+  void transfer(Archive& archive);
 
   static constexpr std::size_t most_places = 256;  ///< that the low-rank metric keeps: 2 kB a parameter
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "onward/util/archive.hpp"
+
 namespace onward {
 
 class DualAveraging {
@@ -32,6 +34,10 @@ class DualAveraging {
     log_step_ = centre_ - std::sqrt(count_) / shrink * error_;
     const double share = std::pow(count_, -decay);
     log_average_ = share * log_step_ + (1 - share) * log_average_;
+  }
+
+  void transfer(Archive& archive) {
+    archive(target_, centre_, log_step_, log_average_, error_, count_);
   }
 
   double current() const { return std::exp(log_step_); }     ///< to try next

@@ -43,6 +43,9 @@ class WarmUp {
   StepInfo step(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number,
                 Workspace& workspace);
 
+  /// All that decides how it goes on, from or to an archive.
+  void transfer(Archive& archive);
+
   FrozenKernel freeze() const&;
   FrozenKernel freeze() &&;  ///< the same; directions of a large model are not copied
 

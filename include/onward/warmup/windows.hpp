@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "onward/util/archive.hpp"
+
 namespace onward {
 
 /// All lengths count sweeps: one step for most kernels, D steps for line kernels.
@@ -40,6 +42,8 @@ class WarmUpWindows {
     stretch();
     return true;
   }
+
+  void transfer(Archive& archive) { archive(total_, window_, slow_begin_, slow_end_, next_); }
 
  private:
   // A window whose successor would not fit takes all that is left.

@@ -3,12 +3,10 @@
 // last state as weights to go on from, and the draws themselves if they are asked for.
 
 #include <cstddef>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
-#include "onward/io/npy_rows.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/net/posterior.hpp"
 #include "onward/net/predictive.hpp"
@@ -16,22 +14,18 @@
 
 namespace onward::net {
 
-class DrawKeeper : public DrawListener {
+/// Sums up what draws predict for some rows and, in a folder, leaves each chain's last weights as
+/// chain-N.safetensors, with the network's running statistics.
+class PredictionSink final : public Sink {
  public:
-  struct Options {
-    const RunFolder* folder = nullptr;  ///< null: nothing is written
-    bool draws = false;                 ///< chain-N.npy: a row a draw, as floats
-    DrawListener* next = nullptr;       ///< is told everything too
-    bool with_metric = true;            ///< of large networks `next` need not know the metric
-  };
-  /// `test` are the rows to predict. With a folder and draws, makes the files at once.
-  DrawKeeper(const Posterior& posterior, Inputs test, std::optional<Answers> answers, std::size_t chains,
-             const Options& options);
+  /// `test` are the rows to predict. Without a folder nothing is written.
+  PredictionSink(const Posterior& posterior, Inputs test, std::optional<Answers> answers, std::size_t chains,
+                 const RunFolder* folder = nullptr);
 
-  void warmed_up(std::size_t chain, double step_size, const Metric& metric) override;
+  void warmed_up(std::size_t, double, const Metric&) override {}
   void drawn(std::size_t chain, const Draw& draw) override;
-  /// Writes chain-N.safetensors: the last draw's weights with the network's running statistics.
   void finished(std::size_t chain) override;
+  void transfer(std::size_t chain, Archive& archive) override;
 
   /// Of all draws of all chains.
   Predictive predictive() const;
@@ -39,11 +33,10 @@ class DrawKeeper : public DrawListener {
  private:
   struct Chain {
     Predictive predictive;
-    std::optional<NpyRowWriter> draws;
     std::vector<double> last;
   };
 
-  Options options_;
+  const RunFolder* folder_;
   Inputs test_;
   std::vector<Chain> chains_;
   // One for all chains: it has scratch memory of its own, and predictions are few.

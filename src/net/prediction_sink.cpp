@@ -1,4 +1,4 @@
-#include "onward/net/draw_keeper.hpp"
+#include "onward/net/prediction_sink.hpp"
 
 #include <cmath>
 
@@ -9,28 +9,19 @@
 
 namespace onward::net {
 
-DrawKeeper::DrawKeeper(const Posterior& posterior, Inputs test, std::optional<Answers> answers,
-                       std::size_t chains, const Options& options)
-    : options_(options),
+PredictionSink::PredictionSink(const Posterior& posterior, Inputs test, std::optional<Answers> answers,
+                               std::size_t chains, const RunFolder* folder)
+    : folder_(folder),
       test_(std::move(test)),
       predictor_(posterior),
       outputs_(test_.count() * posterior.network().layout.output().size()) {
   const std::size_t width = posterior.network().layout.output().size();
-  for (std::size_t chain = 0; chain < chains; ++chain) {
+  for (std::size_t chain = 0; chain < chains; ++chain)
     chains_.push_back(
-        {Predictive(posterior.data().answers.are_labels(), test_.count(), width, answers), {}, {}});
-    if (options_.folder != nullptr && options_.draws)
-      chains_.back().draws.emplace(options_.folder->path() / fmt::format("chain-{}.npy", chain + 1),
-                                   posterior.dimension());
-  }
+        {Predictive(posterior.data().answers.are_labels(), test_.count(), width, answers), {}});
 }
 
-void DrawKeeper::warmed_up(std::size_t chain, double step_size, const Metric& metric) {
-  if (options_.next != nullptr)
-    options_.next->warmed_up(chain, step_size, options_.with_metric ? metric : Metric());
-}
-
-void DrawKeeper::drawn(std::size_t chain, const Draw& draw) {
+void PredictionSink::drawn(std::size_t chain, const Draw& draw) {
   Chain& kept = chains_[chain];
   {
     const std::lock_guard lock(mutex_);
@@ -40,19 +31,21 @@ void DrawKeeper::drawn(std::size_t chain, const Draw& draw) {
     kept.predictive.add(outputs_, sigma);
   }
   kept.last.assign(draw.position.begin(), draw.position.end());
-  if (kept.draws) kept.draws->append(draw.position);
-  if (options_.next != nullptr) options_.next->drawn(chain, draw);
 }
 
-void DrawKeeper::finished(std::size_t chain) {
+void PredictionSink::finished(std::size_t chain) {
   const Chain& kept = chains_[chain];
-  if (options_.folder != nullptr && !kept.last.empty())
-    write_weights(options_.folder->path() / fmt::format("chain-{}.safetensors", chain + 1),
-                  predictor_.network(), kept.last);
-  if (options_.next != nullptr) options_.next->finished(chain);
+  if (folder_ != nullptr && !kept.last.empty())
+    write_weights(folder_->path() / fmt::format("chain-{}.safetensors", chain + 1), predictor_.network(),
+                  kept.last);
 }
 
-Predictive DrawKeeper::predictive() const {
+void PredictionSink::transfer(std::size_t chain, Archive& archive) {
+  chains_[chain].predictive.transfer(archive);
+  archive(chains_[chain].last);
+}
+
+Predictive PredictionSink::predictive() const {
   Predictive all = chains_.front().predictive;
   for (std::size_t i = 1; i < chains_.size(); ++i) all.add(chains_[i].predictive);
   return all;

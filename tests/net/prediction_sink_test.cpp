@@ -1,6 +1,6 @@
 // What is kept of a run of a network.
 
-#include "onward/net/draw_keeper.hpp"
+#include "onward/net/prediction_sink.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,6 +8,7 @@
 
 #include "io/scratch.hpp"
 #include "onward/io/npy.hpp"
+#include "onward/io/npy_sink.hpp"
 #include "onward/net/weights.hpp"
 
 namespace onward::net {
@@ -36,11 +37,12 @@ class Keeper : public onward::testing::Scratch {
 
 TEST_F(Keeper, FilesHoldTheDrawsAndWhatTheyPredict) {
   std::optional<RunFolder> folder = RunFolder::create(path("run"));
-  DrawKeeper keeper(posterior, test, std::nullopt, 2, {.folder = &*folder, .draws = true});
+  PredictionSink predictions_of(posterior, test, std::nullopt, 2, &*folder);
+  NpySink arrays(*folder, posterior.dimension(), 2);
   Hooks hooks;
-  hooks.listener = &keeper;
+  hooks.sinks = {&predictions_of, &arrays};
   const onward::Run run = sample(posterior, settings(), hooks);  // parameters are the names here
-  write_predictions(folder, keeper.predictive(), 1);
+  write_predictions(*folder, predictions_of.predictive(), 1);
 
   Posterior direct = posterior;
   std::vector<double> mean(2);
@@ -75,40 +77,40 @@ TEST_F(Keeper, FilesHoldTheDrawsAndWhatTheyPredict) {
 }
 
 TEST_F(Keeper, WithoutAFolderOnlyPredictionsAreKept) {
-  struct Count : DrawListener {
-    std::size_t draws = 0, ends = 0, metric_entries = 0;
-    void warmed_up(std::size_t, double, const Metric& metric) override {
-      metric_entries += metric.variances().size();
-    }
-    void drawn(std::size_t, const Draw&) override { ++draws; }
-    void finished(std::size_t) override { ++ends; }
-  } next;
-  RunSettings s = settings();
-  s.threads = 1;
-  s.metric = MetricKind::diag;
-  s.warmup = 17 * 100;
-  for (bool with_metric : {false, true}) {
-    next = {};
-    DrawKeeper keeper(posterior, test, data.answers.first(2), 2, {.next = &next, .with_metric = with_metric});
-    Hooks hooks;
-    hooks.listener = &keeper;
-    sample(posterior, s, hooks);
-    EXPECT_EQ(next.draws, 40u);
-    EXPECT_EQ(next.ends, 2u);
-    EXPECT_EQ(next.metric_entries > 0, with_metric);
-    EXPECT_EQ(keeper.predictive().draws(), 40u);
-    EXPECT_TRUE(std::isfinite(keeper.predictive().scores().nll));
+  PredictionSink sink(posterior, test, data.answers.first(2), 2);
+  Hooks hooks;
+  hooks.sinks = {&sink};
+  sample(posterior, settings(), hooks);
+  EXPECT_EQ(sink.predictive().draws(), 40u);
+  EXPECT_TRUE(std::isfinite(sink.predictive().scores().nll));
+}
+
+TEST_F(Keeper, WhatWasSummedUpGoesIntoAnArchiveAndBack) {
+  PredictionSink sink(posterior, test, data.answers.first(2), 2), again(posterior, test, data.answers.first(2), 2);
+  Hooks hooks;
+  hooks.sinks = {&sink};
+  sample(posterior, settings(), hooks);
+  for (std::size_t chain = 0; chain < 2; ++chain) {
+    Archive saved;
+    sink.transfer(chain, saved);
+    const std::string bytes = std::move(saved).take();
+    Archive loaded(bytes);
+    again.transfer(chain, loaded);
+    loaded.finish();
   }
+  EXPECT_EQ(again.predictive().mean(), sink.predictive().mean());
+  EXPECT_EQ(again.predictive().sd(), sink.predictive().sd());
+  EXPECT_EQ(again.predictive().scores().nll, sink.predictive().scores().nll);
 }
 
 TEST_F(Keeper, AChainWithoutDrawsLeavesNoWeights) {
   {
     const RunFolder folder = RunFolder::create(path("run"));
-    DrawKeeper keeper(posterior, test, std::nullopt, 1, {.folder = &folder});
+    PredictionSink keeper(posterior, test, std::nullopt, 1, &folder);
     keeper.finished(0);
+    EXPECT_EQ(keeper.predictive().draws(), 0u);
   }
   EXPECT_TRUE(std::filesystem::is_empty(path("run")));
-  EXPECT_EQ(keeper.predictive().draws(), 0u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "onward/io/csv_listener.hpp"
+#include "onward/io/csv_sink.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,9 @@
 
 namespace onward {
 
-CsvListener::CsvListener(const RunFolder& folder, const std::string& model, const RunSettings& resolved,
-                         const std::vector<std::string>& names, const std::vector<std::size_t>& indices)
+CsvSink::CsvSink(const RunFolder& folder, const std::string& model, const RunSettings& resolved,
+                 const std::vector<std::string>& names, const std::vector<std::size_t>& indices,
+                 const Checkpoint* resumed)
     : adapts_(!resolved.step_size || *resolved.metric != MetricKind::none) {
   StanCsvHeader header;
   header.model = model;
@@ -23,16 +24,20 @@ CsvListener::CsvListener(const RunFolder& folder, const std::string& model, cons
   header.parameter_indices = indices;
   for (std::size_t chain = 0; chain < resolved.chains; ++chain) {
     header.chain_id = chain + 1;
-    files_.push_back({StanCsvWriter(folder.chain_csv(chain + 1), header), Clock::now()});
+    const auto path = folder.chain_csv(chain + 1);
+    if (resumed)
+      files_.push_back({StanCsvWriter::resume(path, header, resumed->chains[chain].draws), Clock::now()});
+    else
+      files_.push_back({StanCsvWriter(path, header), Clock::now()});
   }
   for (auto& file : files_) file.writer.flush();
 }
 
-void CsvListener::warmed_up(std::size_t chain, double step_size, const Metric& metric) {
+void CsvSink::warmed_up(std::size_t chain, double step_size, const Metric& metric) {
   files_[chain].writer.adaptation(step_size, metric.variances(), adapts_);
 }
 
-void CsvListener::drawn(std::size_t chain, const Draw& draw) {
+void CsvSink::drawn(std::size_t chain, const Draw& draw) {
   File& file = files_[chain];
   file.writer.draw(draw.log_density, draw.acceptance, draw.step_size, false, draw.parameters);
   // Once a second is enough for whoever looks at the file while it grows, or after the machine stops.
@@ -42,6 +47,10 @@ void CsvListener::drawn(std::size_t chain, const Draw& draw) {
   }
 }
 
-void CsvListener::finished(std::size_t chain) { files_[chain].writer.finish(); }
+void CsvSink::finished(std::size_t chain) { files_[chain].writer.finish(); }
+
+void CsvSink::make_durable() {
+  for (File& file : files_) file.writer.sync();
+}
 
 }  // namespace onward

@@ -1,0 +1,64 @@
+#pragma once
+// A chain of a kernel on a target: it finds a start, warms up, freezes and goes on with what was learned.
+
+#include <optional>
+#include <vector>
+
+#include "onward/run/chain.hpp"
+#include "onward/run/settings.hpp"
+#include "onward/warmup/warmup.hpp"
+
+namespace onward {
+
+class KernelChain final : public Chain {
+ public:
+  /// `settings` outlive it, and are resolved.
+  KernelChain(AnyTarget target, const RunSettings& settings, std::size_t number);
+
+  std::size_t sweep() const override { return sweep_steps(settings_.sampler, target_.dimension()); }
+  std::uint64_t saved_every() const override;
+  void start() override;
+  std::uint64_t advance(std::uint64_t steps, Monitor& monitor) override;
+  void freeze() override;
+  double take_acceptance() override;
+  double draw(std::span<double> parameters) override;
+  VectorView position() const override { return state_.position; }
+  double step_size() const override;
+  Metric metric() const override;
+  ChainReport report() const override;
+  void transfer(Archive& archive) override;
+
+  const State& state() const { return state_; }
+
+ private:
+  WarmUpSettings warmup_settings() const;
+  StepInfo step();
+
+  AnyTarget target_;
+  const RunSettings& settings_;
+  std::size_t number_;
+  Stream stream_;
+  Workspace workspace_;
+  State state_;
+  std::optional<WarmUp> warmup_;        // until it is done
+  std::optional<FrozenKernel> frozen_;  // from then on
+  std::uint64_t steps_ = 0, floored_ = 0;
+  double acceptance_ = 0;  // summed up since it was last taken
+  double largest_drift_ = 0;
+};
+
+class KernelChainMaker final : public ChainMaker {
+ public:
+  explicit KernelChainMaker(AnyTarget target) : target_(std::move(target)) {}
+  std::size_t dimension() const override { return target_.dimension(); }
+  std::vector<std::string> names() const override { return target_.names(); }
+  RunSettings resolve(RunSettings settings) const override;
+  void prepare(const RunSettings& resolved, ThreadPool& pool, const std::atomic<bool>& stop) override;
+  std::unique_ptr<Chain> make(std::size_t number, std::shared_ptr<ThreadPool> pool) override;
+
+ private:
+  AnyTarget target_;
+  const RunSettings* settings_ = nullptr;  // of the run that is prepared
+};
+
+}  // namespace onward

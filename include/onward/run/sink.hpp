@@ -1,0 +1,62 @@
+#pragma once
+// Whoever wants to have draws as they come: files, arrays, running means. Any number of sinks listens to one
+// run.
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "onward/direction/metric.hpp"
+#include "onward/target/jet.hpp"
+#include "onward/util/archive.hpp"
+
+namespace onward {
+
+/// One kept state of one chain.
+struct Draw {
+  double log_density;  ///< of what is sampled: tempered, and in the space that is sampled
+  double acceptance;   ///< mean over the steps since the last draw
+  double step_size;
+  std::span<const double> parameters;  ///< as the run's names have them
+  VectorView position{};               ///< in the space that is sampled; empty where there is none such
+};
+
+/// Functions that name a chain are called from that chain's thread: each chain from one thread at a time,
+/// chains at the same time. A sink that throws ends the run.
+class Sink {
+ public:
+  Sink() = default;
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+  virtual ~Sink() = default;
+
+  /// A chain's warm-up has ended, or the run was stopped in it. A chain whose turn never came has not warmed
+  /// up at all.
+  virtual void warmed_up(std::size_t chain, double step_size, const Metric& metric) = 0;
+  virtual void drawn(std::size_t chain, const Draw& draw) = 0;
+  /// No more draws of this chain come in this run.
+  virtual void finished(std::size_t chain) = 0;
+
+  /// What a sink has summed up of a chain's draws, into a checkpoint or out of it. Files have nothing to say:
+  /// they are cut back to the checkpoint's draws when they are opened again.
+  virtual void transfer(std::size_t /*chain*/, Archive& /*archive*/) {}
+  /// Hands what is buffered of a chain's draws to the operating system: a checkpoint counts on them.
+  virtual void flush(std::size_t /*chain*/) {}
+  /// What was flushed must outlive the machine. Called from the run's own thread, while chains go on, before
+  /// a checkpoint is written.
+  virtual void make_durable() {}
+};
+
+/// A function that is given every draw.
+class DrawFunction final : public Sink {
+ public:
+  explicit DrawFunction(std::function<void(std::size_t chain, const Draw&)> f) : f_(std::move(f)) {}
+  void warmed_up(std::size_t, double, const Metric&) override {}
+  void drawn(std::size_t chain, const Draw& draw) override { f_(chain, draw); }
+  void finished(std::size_t) override {}
+
+ private:
+  std::function<void(std::size_t, const Draw&)> f_;
+};
+
+}  // namespace onward

@@ -1,0 +1,149 @@
+#include "chain_task.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "onward/util/clock.hpp"
+
+namespace onward {
+namespace {
+
+/// Chains keep abreast to within one part in so many of what they have done.
+constexpr std::uint64_t slices = 64;
+
+}  // namespace
+
+ChainTask::ChainTask(std::unique_ptr<Chain> chain, const RunSettings& settings, const Hooks& hooks,
+                     std::size_t number, std::size_t parameters, ChainRecord& record)
+    : chain_(std::move(chain)),
+      settings_(settings),
+      hooks_(hooks),
+      number_(number),
+      record_(record),
+      parameters_(parameters) {}
+
+void ChainTask::start() {
+  chain_->start();
+  started_ = true;
+  phase_ = warming;
+  if (hooks_.checkpoint && chain_->saved_every() > chain_->stride()) latest_ = save();
+}
+
+/// Steps until something is to be done besides stepping.
+std::uint64_t ChainTask::to_next_event(std::uint64_t slice) const {
+  std::uint64_t steps = warm_ ? *settings_.thin - since_draw_ : *settings_.warmup - steps_;
+  const std::uint64_t stride = chain_->stride(), every = chain_->saved_every();
+  if (every > stride) steps = std::min(steps, every - steps_ % every);
+  return std::min(steps, std::max(stride, slice / stride * stride));
+}
+
+void ChainTask::advance(std::size_t draws_limit, const std::atomic<bool>& stop) {
+  const auto begin = Clock::now();
+  const bool was_warm = warm_;
+  if (!started_) start();
+  const std::uint64_t sweep = chain_->sweep();
+  std::uint64_t left = std::max(sweep, steps_ / slices);
+  while (left > 0 && !stop && !(warm_ && record_.draws >= draws_limit)) {
+    if (!warm_ && steps_ == *settings_.warmup) {
+      freeze();
+      continue;
+    }
+    const std::uint64_t made = chain_->advance(to_next_event(left), monitor_);
+    steps_ += made;
+    left -= std::min(left, made);
+    const double acceptance = chain_->take_acceptance();
+    if (warm_) {
+      since_draw_ += made;
+      acceptance_since_draw_ += acceptance;
+      record_.sampling_steps += made;
+      if (since_draw_ == *settings_.thin) keep_draw();
+    }
+    if (hooks_.checkpoint && chain_->saved_every() > chain_->stride() && steps_ % chain_->saved_every() == 0)
+      latest_ = save();
+    if (monitor_.pause) break;
+  }
+  // A slice that sees the end of warm-up counts as warm-up: it is short.
+  (was_warm ? record_.sampling_seconds : record_.warmup_seconds) += seconds_since(begin);
+}
+
+void ChainTask::freeze() {
+  chain_->freeze();
+  warm_ = true;
+  phase_ = sampling;
+  tell_warm_up();
+  if (hooks_.keep_draws) {
+    // Not all of it if draws are more than will ever come, as with a time limit.
+    constexpr std::size_t most = std::size_t{1} << 24;
+    const std::size_t draws = std::min(settings_.draws, most / parameters_.size() + 1);
+    record_.values.reserve(draws * parameters_.size());
+    record_.log_density.reserve(draws);
+  }
+}
+
+void ChainTask::tell_warm_up() {
+  const Metric metric = chain_->metric();
+  for (Sink* sink : hooks_.sinks) sink->warmed_up(number_, chain_->step_size(), metric);
+}
+
+void ChainTask::keep_draw() {
+  const double log_density = chain_->draw(parameters_);
+  if (hooks_.keep_draws) {
+    record_.values.insert(record_.values.end(), parameters_.begin(), parameters_.end());
+    record_.log_density.push_back(log_density);
+  }
+  const Draw draw{log_density, acceptance_since_draw_ / static_cast<double>(*settings_.thin),
+                  chain_->step_size(), parameters_, chain_->position()};
+  for (Sink* sink : hooks_.sinks) sink->drawn(number_, draw);
+  total_acceptance_ += acceptance_since_draw_;
+  acceptance_since_draw_ = 0;
+  since_draw_ = 0;
+  ++record_.draws;
+}
+
+void ChainTask::end() {
+  if (started_ && !warm_) tell_warm_up();  // stopped on the way: what has been learned so far
+  for (Sink* sink : hooks_.sinks) sink->finished(number_);
+  const auto steps = static_cast<double>(record_.draws * *settings_.thin);
+  record_.acceptance = steps > 0 ? total_acceptance_ / steps : 0;
+  const ChainReport report = chain_->report();
+  record_.step_size = report.step_size;
+  record_.counts = report.counts;
+  record_.floored = report.floored;
+  record_.largest_drift = report.largest_drift;
+  phase_ = done;
+}
+
+void ChainTask::transfer(Archive& archive) {
+  archive(started_, warm_, since_draw_, acceptance_since_draw_, total_acceptance_, record_.sampling_steps,
+          record_.warmup_seconds, record_.sampling_seconds);
+  if (started_) chain_->transfer(archive);
+  for (Sink* sink : hooks_.sinks) sink->transfer(number_, archive);
+}
+
+ChainCheckpoint ChainTask::save() {
+  Archive archive;
+  transfer(archive);
+  return {steps_, record_.draws, std::move(archive).take()};
+}
+
+ChainCheckpoint ChainTask::checkpoint() {
+  for (Sink* sink : hooks_.sinks) sink->flush(number_);
+  if (started_ && chain_->saved_every() > chain_->stride()) return latest_;
+  return save();
+}
+
+void ChainTask::load(const ChainCheckpoint& checkpoint) {
+  Archive archive(checkpoint.state);
+  transfer(archive);
+  archive.finish();
+  steps_ = checkpoint.steps;
+  record_.draws = checkpoint.draws;
+  monitor_.steps = steps_;
+  if (!started_) return;
+  phase_ = warm_ ? sampling : warming;
+  latest_ = checkpoint;
+  // Files without draws were cut back to their beginning.
+  if (warm_ && record_.draws == 0) tell_warm_up();
+}
+
+}  // namespace onward
