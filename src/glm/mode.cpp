@@ -209,9 +209,7 @@ class Newton {
   /// A sentence if the likelihood grows for ever along a direction; throws if there the prior is flat.
   std::optional<std::string> separation(const Eigen::MatrixXd& gram,
                                         const std::vector<std::size_t>& dependent) {
-    bool silent = true;
-    for (std::size_t i = 0; i < y_.rows(); ++i) silent = silent && !speaks(y_, i);
-    if (silent) return no_data();
+    if (silent()) return no_data();
     const bool all_at_mode = tells_all(y_, eta_);
     const auto found = all_at_mode ? std::nullopt : endless_direction(dependent);
     if (!all_at_mode && !found) return {};
@@ -239,6 +237,12 @@ class Newton {
         "and how large {} is decided by the prior.",
         one ? column_name(x_, static_cast<std::size_t>(most)) : "A linear combination of the columns",
         one ? "its coefficient is" : "its coefficients are");
+  }
+
+  bool silent() const {
+    for (std::size_t i = 0; i < y_.rows(); ++i)
+      if (speaks(y_, i)) return false;
+    return true;
   }
 
   std::string no_data() const {
@@ -303,6 +307,7 @@ class Newton {
   }
 
   [[noreturn]] void diverged() const {
+    if (silent()) throw Error(no_data());
     bool flat = false;
     for (std::size_t j = 0; j < x_.columns(); ++j) flat = flat || is_flat(j);
     if (!flat)
