@@ -40,7 +40,7 @@ TEST_F(Keeper, FilesHoldTheDrawsAndWhatTheyPredict) {
   Hooks hooks;
   hooks.listener = &keeper;
   const onward::Run run = sample(posterior, settings(), hooks);  // parameters are the names here
-  write_predictions(folder, keeper.predictive(), 1);
+  write_predictions(*folder, keeper.predictive(), 1);
 
   Posterior direct = posterior;
   std::vector<double> mean(2);
@@ -102,11 +102,10 @@ TEST_F(Keeper, WithoutAFolderOnlyPredictionsAreKept) {
 }
 
 TEST_F(Keeper, AChainWithoutDrawsLeavesNoWeights) {
-  {
-    const RunFolder folder = RunFolder::create(path("run"));
-    DrawKeeper keeper(posterior, test, std::nullopt, 1, {.folder = &folder});
-    keeper.finished(0);
-  }
+  std::optional<RunFolder> folder = RunFolder::create(path("run"));
+  DrawKeeper keeper(posterior, test, std::nullopt, 1, {.folder = &*folder});
+  keeper.finished(0);
+  folder.reset();  // with its lock
   EXPECT_TRUE(std::filesystem::is_empty(path("run")));
   EXPECT_EQ(keeper.predictive().draws(), 0u);
 }
