@@ -554,12 +554,13 @@ RunSettings AxisChainMaker::resolve(RunSettings s) const {
   const auto sweeps_of = [&](std::size_t steps) { return (steps + sweep - 1) / sweep; };  // rounded up
   s.thin = sweep * std::max<std::size_t>(1, sweeps_of(s.thin.value_or(sweep)));
   s.warmup = sweep * sweeps_of(s.warmup.value_or(usual_warmup * sweep));
-  s.sampler = sampler;
+  s.sampler = "newton-line";  // which it is, along axes
   s.directions = "axes";
   s.metric = MetricKind::none;
   s.relaxation = shared_->settings.relaxation;
   s.curvature_floor = shared_->settings.curvature_floor;
   s = onward::resolve(std::move(s), sweep);
+  s.sampler = sampler;
   s.start = {.kind = Start::Kind::given, .word = "near the mode"};
   return s;
 }

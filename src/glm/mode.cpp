@@ -204,9 +204,7 @@ class Newton {
   /// A sentence if the likelihood grows for ever along a direction; throws if there the prior is flat.
   std::optional<std::string> separation(const Eigen::MatrixXd& gram,
                                         const std::vector<std::size_t>& dependent) {
-    bool silent = true;
-    for (std::size_t i = 0; i < y_.rows(); ++i) silent = silent && !speaks(y_, i);
-    if (silent) return no_data();
+    if (silent()) return no_data();
     const bool all_at_mode = tells_all(y_, eta_);
     const auto found = all_at_mode ? std::nullopt : endless_direction(dependent);
     if (!all_at_mode && !found) return {};
@@ -245,6 +243,12 @@ class Newton {
       squares[index(j)] += mean * (2 * gram(0, index(j)) + mean * gram(0, 0));
     }
     return direction.cwiseAbs().cwiseProduct(squares.cwiseMax(0).cwiseSqrt());
+  }
+
+  bool silent() const {
+    for (std::size_t i = 0; i < y_.rows(); ++i)
+      if (speaks(y_, i)) return false;
+    return true;
   }
 
   std::string no_data() const {
@@ -309,6 +313,7 @@ class Newton {
   }
 
   [[noreturn]] void diverged() const {
+    if (silent()) throw Error(no_data());
     bool flat = false;
     for (std::size_t j = 0; j < x_.columns(); ++j) flat = flat || is_flat(j);
     if (!flat)

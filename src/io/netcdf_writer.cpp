@@ -272,6 +272,28 @@ void NetcdfWriter::draw(std::size_t chain, const NetcdfDraw& draw) {
   file.append();
 }
 
+double NetcdfWriter::read(std::size_t chain, std::size_t draw, std::span<double> parameters) const {
+  std::vector<std::byte> row(impl_->rows.bytes);
+  impl_->chains.at(chain)->read(draw, 1, 0, row.size(), row.data());
+  double lp = 0;
+  std::memcpy(&lp, row.data(), sizeof lp);
+  std::size_t k = 0;
+  for (const detail::RowPlace& place : impl_->rows.places) {
+    if (place.group != "posterior") continue;
+    for (std::size_t i = 0; i < place.variable.size(); ++i, ++k) {
+      const std::byte* at = row.data() + place.offset + i * place.width;
+      float narrow = 0;
+      if (place.width == sizeof narrow) {
+        std::memcpy(&narrow, at, sizeof narrow);
+        parameters[k] = static_cast<double>(narrow);
+      } else {
+        std::memcpy(&parameters[k], at, sizeof(double));
+      }
+    }
+  }
+  return lp;
+}
+
 void NetcdfWriter::constant(const std::string& group, const NamedShape& variable,
                             std::span<const double> values) {
   Impl& impl = *impl_;

@@ -24,29 +24,34 @@ ordered_json settings_json(const RunSettings& s) {
       start = s.start.word.empty() ? ordered_json(s.start.position) : ordered_json(s.start.word);
       break;
   }
-  const bool tuned = find_sampler(s.sampler).tuned;  // the others have no step size
-  return {{"sampler", s.sampler},
-          {"step_size", !tuned        ? ordered_json()
-                        : s.step_size ? ordered_json(*s.step_size)
-                                      : "adapted"},
-          {"target_acceptance", tuned ? ordered_json(*s.target_acceptance) : ordered_json()},
-          {"bias_correction", to_string(s.bias_correction)},
-          {"curvature_floor", s.curvature_floor},
-          {"as_published", s.as_published},
-          {"tangent", to_string(s.tangent)},
-          {"vectors", to_string(s.vectors)},
-          {"inner", s.inner},
-          {"relaxation", s.relaxation},
-          {"directions", s.directions},
-          {"warmup", *s.warmup},
-          {"draws", s.draws},
-          {"thin", *s.thin},
-          {"chains", s.chains},
-          {"seed", *s.seed},
-          {"init", start},
-          {"metric", to_string(*s.metric)},
-          {"temperature", s.temperature},
-          {"max_seconds", s.max_seconds}};
+  ordered_json all{{"sampler", s.sampler},
+                   {"step_size", s.step_size ? ordered_json(*s.step_size) : ordered_json("adapted")},
+                   {"adapt_in_warmup", s.adapt_in_warmup},
+                   {"target_acceptance", *s.target_acceptance},
+                   {"bias_correction", to_string(s.bias_correction)},
+                   {"curvature_floor", s.curvature_floor},
+                   {"as_published", s.as_published},
+                   {"tangent", to_string(s.tangent)},
+                   {"vectors", to_string(s.vectors)},
+                   {"inner", s.inner},
+                   {"relaxation", s.relaxation},
+                   {"directions", s.directions},
+                   {"init", start},
+                   {"metric", to_string(*s.metric)},
+                   {"temperature", s.temperature}};
+  // What changes nothing is left out; the axes of a regression have hardly any settings at all.
+  const bool by_axes = s.sampler == "axes";
+  ordered_json json;
+  for (const auto& [field, value] : all.items())
+    if (uses(s.sampler, field) && (!by_axes || field == "sampler" || field == "relaxation")) json[field] = value;
+  if (s.warmup) json["warmup"] = *s.warmup;
+  json["draws"] = s.draws;
+  if (s.thin) json["thin"] = *s.thin;
+  json["chains"] = s.chains;
+  json["seed"] = *s.seed;
+  json["max_seconds"] = s.max_seconds;
+  if (s.until_ess) json["until_ess"] = *s.until_ess;
+  return json;
 }
 
 ordered_json choice_json(const Choice& choice) {

@@ -11,7 +11,7 @@
 namespace onward {
 
 std::string RunStatus::words() const {
-  if (word == "running") return "is still going on";
+  if (word == "unfinished") return "is still going on";
   if (word == "died") return "ended without a word (killed, say, or the machine stopped)";
   if (word == "interrupted") return "was interrupted";
   if (word == "stopped at the time limit") return "stopped at its time limit";
@@ -31,7 +31,7 @@ std::optional<RunStatus> read_run_status(const std::filesystem::path& directory)
   const auto word = json.find("status");
   if (word == json.end() || !word->is_string()) fail("its \"status\" is missing or no text");
   RunStatus status{word->get<std::string>(), std::nullopt};
-  if (status.word == "running" && !alive) status.word = "died";
+  if (status.word == "unfinished" && !alive) status.word = "died";
   if (const auto settings = json.find("settings"); settings != json.end() && settings->is_object())
     if (const auto draws = settings->find("draws"); draws != settings->end() && draws->is_number_unsigned())
       status.draws = draws->get<std::size_t>();

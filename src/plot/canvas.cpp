@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "onward/error.hpp"
+#include "onward/util/printable.hpp"
 
 namespace onward::plot {
 namespace {
@@ -99,7 +100,7 @@ Canvas::~Canvas() = default;
 double Canvas::text_width(const std::string& words, const Font& font) {
   surface_->font(font);
   cairo_text_extents_t extents;
-  cairo_text_extents(surface_->context, words.c_str(), &extents);
+  cairo_text_extents(surface_->context, printable(words).c_str(), &extents);
   return extents.x_advance;
 }
 
@@ -111,7 +112,7 @@ void Canvas::text(Point at, const std::string& words, const Font& font, Align al
   if (upward) cairo_rotate(context, -std::numbers::pi / 2);
   cairo_move_to(context, align == Align::left ? 0 : align == Align::center ? -width / 2 : -width, 0);
   surface_->color(font.color);
-  cairo_show_text(context, words.c_str());
+  cairo_show_text(context, printable(words).c_str());
   cairo_new_path(context);
   cairo_restore(context);
 }

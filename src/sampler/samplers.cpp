@@ -29,13 +29,33 @@ constexpr std::array sampler_list{
                 true, false, false, 0.75},
 };
 
+/// Of regressions alone: what auto means there (glm/axis_sampler.hpp).
+constexpr SamplerInfo axes{"axes", "regressions: newton-line along whitened axes, from near the mode", true,
+                           false, false, 0.75};
+
 }  // namespace
 
 std::span<const SamplerInfo> samplers() { return sampler_list; }
 
+bool uses(std::string_view sampler, std::string_view option) {
+  if (sampler == axes.name) return option == "relaxation";
+  const SamplerInfo& info = find_sampler(sampler);
+  const bool forward = sampler != "rwm" && sampler != "mala", newton = sampler == "newton-line",
+             pc = sampler.starts_with("pc-");
+  if (option == "directions" || option == "tangent") return forward;
+  if (option == "inner") return info.line;
+  if (option == "relaxation") return newton;
+  if (option == "curvature_floor") return pc || newton;
+  if (option == "as_published") return sampler == "mala";
+  if (option == "target_acceptance" || option == "step_size") return info.tuned;
+  if (option == "bias_correction") return forward && !newton && sampler != "pc-line-fmala";
+  return true;
+}
+
 const SamplerInfo& find_sampler(std::string_view name) {
   for (const auto& info : sampler_list)
     if (info.name == name) return info;
+  if (name == axes.name) return axes;
   std::vector<std::string> names;
   for (const auto& info : sampler_list) names.emplace_back(info.name);
   throw UsageError(fmt::format("there is no sampler '{}'.{} Samplers: {}, or auto", name,

@@ -166,7 +166,7 @@ TEST_F(OutFolder, HoldsTheWholeRun) {
   EXPECT_EQ(run.at("settings").at("draws"), 20);
 }
 
-TEST_F(StartFile, ForceDoesNotTouchALiveRun) {
+TEST_F(OutFolder, ForceDoesNotTouchALiveRun) {
   Started live(split("sample gaussian --dim 2 --sampler mala --draws 10000000 --chains 1 --seed 1 --out run"),
                {.folder = path("")});
   wait_until([&] { return fs::exists(path("run/chain-1.csv")); });
@@ -180,13 +180,13 @@ TEST_F(StartFile, ForceDoesNotTouchALiveRun) {
   EXPECT_EQ(onward("sample gaussian --dim 2 --draws 10 --seed 2 --out run --force").code, 0);
 }
 
-TEST_F(StartFile, ForceKeepsTheOldRunIfTheNewOneCannotStart) {
+TEST_F(OutFolder, ForceKeepsTheOldRunIfTheNewOneCannotStart) {
   ASSERT_EQ(onward("sample funnel --dim 2 --draws 10 --warmup 10 --sampler mala --seed 1 --out run").code, 0);
-  put("far.json", "[1e300, 1e300]");
+  put("far.json", "[1e300, 1e300, 1e300]");
   cannot("sample funnel --dim 2 --sampler mala --out run --force --init far.json", {"cannot start"});
 }
 
-TEST_F(StartFile, RunsThatStartAtOnceHaveFoldersOfTheirOwn) {
+TEST_F(OutFolder, RunsThatStartAtOnceHaveFoldersOfTheirOwn) {
   std::vector<std::unique_ptr<Started>> runs;
   for (int seed = 1; seed <= 6; ++seed)
     runs.push_back(std::make_unique<Started>(

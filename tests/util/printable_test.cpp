@@ -13,7 +13,11 @@ TEST(Printable, ControlCharactersAreShownNotObeyed) {
             "a\\x9b31m");
   EXPECT_EQ(printable("a\nb\tc"), "a\\nb\\tc");
   EXPECT_EQ(printable("a\nb\tc\r", true), "a\nb\tc\\x0d");
-  EXPECT_EQ(printable("\xc2"), "\xc2");
+  EXPECT_EQ(printable("gr\xf6\xdf"
+                      "e \xc2"),
+            "gr\\xf6\\xdfe \\xc2");
+  EXPECT_EQ(printable("\xc0\xaf \xed\xa0\x80 \xf0\x9f\x98\x80"),
+            "\\xc0\\xaf \\xed\\xa0\\x80 \xf0\x9f\x98\x80");
 }
 
 }  // namespace

@@ -102,6 +102,8 @@ class NetcdfWriter {
   void close();
 
   std::size_t draws(std::size_t chain) const;
+  /// A draw that was flushed, counted from 0: the values of the posterior, last index fastest; returns lp.
+  double read(std::size_t chain, std::size_t draw, std::span<double> parameters) const;
 
  private:
   struct Impl;

@@ -9,7 +9,7 @@
 namespace onward {
 
 struct RunStatus {
-  /// run.json's "status"; "died" if that is "running" while no process writes to the folder.
+  /// run.json's "status"; "died" if that is "unfinished" while no process writes to the folder.
   std::string word;
   std::optional<std::size_t> draws;  ///< asked for, of each chain
 

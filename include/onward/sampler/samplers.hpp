@@ -33,6 +33,9 @@ struct SamplerInfo {
 std::span<const SamplerInfo> samplers();
 const SamplerInfo& find_sampler(std::string_view name);  ///< throws UsageError that suggests the nearest name
 
+/// Whether a setting, by its name in run.json, changes anything for a sampler.
+bool uses(std::string_view sampler, std::string_view option);
+
 /// A kernel's settings, by name.
 struct KernelSettings {
   std::string sampler = "pc-line-fmala";

@@ -1,0 +1,148 @@
+#include "earlier_run.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "onward/data/fingerprint.hpp"
+#include "onward/error.hpp"
+#include "onward/io/csv_names.hpp"
+#include "onward/io/json.hpp"
+#include "onward/io/netcdf.hpp"
+#include "onward/io/run_folder.hpp"
+#include "onward/io/stan_csv.hpp"
+
+namespace onward::app {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+/// "prior_intercept" is --prior-intercept.
+std::string option_of(std::string field) {
+  std::ranges::replace(field, '_', '-');
+  return "--" + field;
+}
+
+std::string word_of(const ordered_json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// What is not to be given again: it is told besides, or said in another way.
+const std::set<std::string> not_options{"name", "priors", "layers", "standardised", "intercept"};
+
+void add_words(const ordered_json& fields, std::vector<std::string>& words) {
+  for (const auto& [field, value] : fields.items()) {
+    if (not_options.contains(field) || value.is_null()) continue;
+    if (value.is_boolean()) {
+      if (value.get<bool>()) words.push_back(option_of(field));
+    } else if (field == "init" && value.is_object()) {
+      words.insert(words.end(), {"--init", fmt::format("random:{}", value.at("random").dump())});
+    } else if (!(field == "step_size" && value == "adapted")) {
+      words.insert(words.end(), {option_of(field), word_of(value)});
+    }
+  }
+  if (fields.contains("intercept")) words.emplace_back("--no-intercept");
+  if (fields.contains("standardised")) words.emplace_back("--standardise");
+}
+
+/// Settings that do not decide the bits of the draws that are there already.
+const std::set<std::string> free_settings{"draws", "max_seconds", "until_ess"};
+
+void require_same(const ordered_json& now, const ordered_json& then, const std::string& what,
+                  const fs::path& folder) {
+  std::set<std::string> fields;
+  for (const auto& [field, value] : now.items()) fields.insert(field);
+  for (const auto& [field, value] : then.items()) fields.insert(field);
+  for (const auto& field : fields) {
+    if (what == "settings" && free_settings.contains(field)) continue;
+    const ordered_json a = now.contains(field) ? now.at(field) : ordered_json(),
+                       b = then.contains(field) ? then.at(field) : ordered_json();
+    if (a == b) continue;
+    if (what == "files")
+      throw Error(fmt::format("{} has changed since the run in {} began: put the old file back, or begin a "
+                              "new run",
+                              field, folder.string()));
+    throw Error(fmt::format("the run in {} has the {} {} {}, not {}: --resume goes on with the same run; "
+                            "leave that out, or begin a new one",
+                            folder.string(), what == "settings" ? "setting" : "model's", field, word_of(b),
+                            word_of(a)));
+  }
+}
+
+/// The draws of one chain that its CSV file has up to the checkpoint.
+ChainRecord read_draws(const fs::path& file, std::size_t draws, const CsvNames& names) {
+  const StanCsv csv = read_stan_csv(file);
+  if (csv.draws() < draws)
+    throw Error(fmt::format("{} has {} draws, fewer than the {} of its checkpoint: begin the run again",
+                            file.string(), csv.draws(), draws));
+  const auto columns = csv.parameter_columns();
+  if (columns.size() != names.order.size())
+    throw Error(fmt::format("{} has {} parameters where the run has {}: it was changed since", file.string(),
+                            columns.size(), names.order.size()));
+  ChainRecord record;
+  record.values.resize(draws * columns.size());
+  const std::size_t width = csv.columns.size(), lp = csv.find_column("lp__").value_or(0);
+  for (std::size_t d = 0; d < draws; ++d) {
+    const double* row = csv.values.data() + (csv.warmup_rows + d) * width;
+    for (std::size_t k = 0; k < columns.size(); ++k)
+      record.values[d * columns.size() + names.order[k]] = row[columns[k]];
+    record.log_density.push_back(row[lp]);
+  }
+  record.draws = draws;
+  return record;
+}
+
+}  // namespace
+
+ordered_json read_run_json(const fs::path& folder) {
+  const fs::path file = RunFolder::open(folder).run_json();
+  std::ifstream in(file);
+  if (!in) throw Error(fmt::format("{} is not there: {} is not the folder of a run", file.string(), folder.string()));
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto json = parse_json(text, file.string());
+  if (!json.is_object() || !json.contains("model") || !json.contains("settings") ||
+      !json["model"].is_object() || !json["settings"].is_object() || !json["model"].contains("name") ||
+      !json["model"]["name"].is_string())
+    throw Error(fmt::format("{} is damaged, or of another version: it has no model and settings", file.string()));
+  return json;
+}
+
+std::vector<std::string> words_of_run(const fs::path& folder) {
+  const ordered_json json = read_run_json(folder);
+  std::vector<std::string> words{json["model"]["name"].get<std::string>()};
+  add_words(json["model"], words);
+  add_words(json["settings"], words);
+  return words;
+}
+
+ordered_json fingerprints(const std::vector<std::string>& files) {
+  ordered_json json = ordered_json::object();
+  for (const auto& file : files) {
+    const Fingerprint print = known_fingerprint(file);
+    json[file] = {{"bytes", print.bytes}, {"md5", print.md5}};
+  }
+  return json;
+}
+
+Resume read_resume(const fs::path& folder, const ordered_json& about, const std::vector<std::string>& names,
+                   const std::vector<std::size_t>& name_indices, bool from_csv) {
+  const RunFolder run = RunFolder::open(folder);
+  if (!fs::exists(run.checkpoint()))
+    throw Error(fmt::format("{} has no checkpoint to go on from: the run ended before its first one. Begin it "
+                            "again with --force in place of --resume",
+                            folder.string()));
+  StoredCheckpoint stored = read_checkpoint(run.checkpoint());
+  for (const char* what : {"files", "model", "settings"})
+    require_same(about.at(what), stored.about.value(what, ordered_json::object()), what, folder);
+  Resume resume{std::move(stored.checkpoint), {}};
+  const CsvNames in_file = csv_names(names, name_indices);
+  for (std::size_t c = 0; c < resume.checkpoint.chains.size() && from_csv; ++c)
+    resume.chains.push_back(read_draws(run.chain_csv(c + 1), resume.checkpoint.chains[c].draws, in_file));
+  return resume;
+}
+
+}  // namespace onward::app

@@ -1,0 +1,30 @@
+#pragma once
+// What a run folder says of the run in it: its words for --from and --resume, and the draws to go on from.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "onward/run/run.hpp"
+
+namespace onward::app {
+
+/// The command line that would do the run again: model, then options, as `onward sample` takes them. What is
+/// said after them wins. Throws Error if run.json is not there or is damaged.
+std::vector<std::string> words_of_run(const std::filesystem::path& folder);
+
+/// run.json itself.
+nlohmann::ordered_json read_run_json(const std::filesystem::path& folder);
+
+/// Where the run in a folder goes on. `about` is what the run is now: its model, settings and files; Error
+/// with the field if the checkpoint is of something else, unless it is only longer or has other limits.
+Resume read_resume(const std::filesystem::path& folder, const nlohmann::ordered_json& about,
+                   const std::vector<std::string>& names, const std::vector<std::size_t>& name_indices,
+                   bool from_csv);
+
+/// Size and checksum of each file.
+nlohmann::ordered_json fingerprints(const std::vector<std::string>& files);
+
+}  // namespace onward::app

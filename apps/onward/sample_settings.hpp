@@ -1,0 +1,41 @@
+#pragma once
+// What `onward sample` was told.
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "glm_options.hpp"
+#include "model_options.hpp"
+#include "net_options.hpp"
+#include "onward/run/settings.hpp"
+#include "onward/run/tune.hpp"
+
+namespace onward::app {
+
+struct SampleSettings {
+  ModelWords model;
+  GlmWords glm;
+  NetWords net;
+  std::function<void(const std::string& sampler)> note_idle_options;
+  std::function<void()> check_model;  ///< refuses options that do not go together
+  RunSettings run;
+  std::string bias_correction = "none", tangent = "kept", vectors = "held", init = "random";
+  std::optional<std::string> metric, out, tune;
+  std::string from;  ///< the folder of an earlier run
+  TuneSettings tuning;
+  std::string format = "csv", keep = "draws";
+  double checkpoint_seconds = 30;
+  std::uint64_t max_draws = 100000;
+  bool force = false, resume = false, json = false, quiet = false, all_parameters = false;
+  bool single_precision = false;
+};
+
+inline bool is_glm(const SampleSettings& s) { return s.model.name == "glm"; }
+inline bool is_net(const SampleSettings& s) { return s.model.name == "net"; }
+
+/// Carries it out; the exit code.
+int sample_model(SampleSettings& settings);
+
+}  // namespace onward::app
