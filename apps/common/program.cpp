@@ -141,9 +141,10 @@ int usage_problem(const CLI::App& app, const std::string& message) {
   return wrong_usage;
 }
 
-int parse_and_act(CLI::App& app, const Action& action, int argc, char** argv) {
+int parse_and_act(CLI::App& app, const Action& action, std::vector<std::string> words) {
   try {
-    app.parse(argc, argv);
+    std::ranges::reverse(words);  // as CLI11 takes them
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp& call) {
     return app.exit(call);
   } catch (const CLI::CallForVersion& call) {
@@ -192,7 +193,8 @@ bool open_standard_streams() {
 }  // namespace
 
 int run_program(int argc, char** argv, const std::string& name, const std::string& description,
-                const std::function<void(CLI::App& app, Action& action)>& add_commands) {
+                const std::function<void(CLI::App& app, Action& action)>& add_commands,
+                const std::function<std::vector<std::string>(std::vector<std::string>)>& rewrite) {
   if (!open_standard_streams()) return failed;  // there is nowhere to say why
   std::signal(SIGXFSZ,
               SIG_IGN);  // a file at its size limit is an error to be told, not a reason to be killed
@@ -202,7 +204,9 @@ int run_program(int argc, char** argv, const std::string& name, const std::strin
     Action action;
     add_commands(app, action);
     set_manners(app);
-    const int code = parse_and_act(app, action, argc, argv);
+    std::vector<std::string> words(argv + 1, argv + argc);
+    if (rewrite) words = rewrite(std::move(words));
+    const int code = parse_and_act(app, action, std::move(words));
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     say("{}: cannot write the results to stdout: a full disk, or nobody reads it\n", name);
   } catch (const std::exception& problem) {

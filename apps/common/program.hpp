@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -20,7 +21,9 @@ inline constexpr const char* command_heading = "Commands";
 
 /// Runs the program from main() to its exit code. `add_commands` adds the commands to the app, each of which
 /// sets the action when it is parsed; commands may be nested. Messages begin with `name`.
+/// `rewrite`, if it is given, puts other words in place of those that were typed.
 int run_program(int argc, char** argv, const std::string& name, const std::string& description,
-                const std::function<void(CLI::App& app, Action& action)>& add_commands);
+                const std::function<void(CLI::App& app, Action& action)>& add_commands,
+                const std::function<std::vector<std::string>(std::vector<std::string>)>& rewrite = {});
 
 }  // namespace onward::app

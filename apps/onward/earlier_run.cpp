@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -63,13 +64,14 @@ void require_same(const ordered_json& now, const ordered_json& then, const std::
                        b = then.contains(field) ? then.at(field) : ordered_json();
     if (a == b) continue;
     if (what == "files")
-      throw Error(fmt::format("{} has changed since the run in {} began: put the old file back, or begin a "
-                              "new run",
-                              field, folder.string()));
-    throw Error(fmt::format("the run in {} has the {} {} {}, not {}: --resume goes on with the same run; "
-                            "leave that out, or begin a new one",
-                            folder.string(), what == "settings" ? "setting" : "model's", field, word_of(b),
-                            word_of(a)));
+      throw Error(
+          fmt::format("{} has changed since the run in {} began: put the old file back, or begin a "
+                      "new run",
+                      field, folder.string()));
+    throw Error(fmt::format(
+        "the run in {} has the {} {} {}, not {}: --resume goes on with the same run; "
+        "leave that out, or begin a new one",
+        folder.string(), what == "settings" ? "setting" : "model's", field, word_of(b), word_of(a)));
   }
 }
 
@@ -101,13 +103,16 @@ ChainRecord read_draws(const fs::path& file, std::size_t draws, const CsvNames& 
 ordered_json read_run_json(const fs::path& folder) {
   const fs::path file = RunFolder::open(folder).run_json();
   std::ifstream in(file);
-  if (!in) throw Error(fmt::format("{} is not there: {} is not the folder of a run", file.string(), folder.string()));
+  if (!in)
+    throw Error(
+        fmt::format("{} is not there: {} is not the folder of a run", file.string(), folder.string()));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const auto json = parse_json(text, file.string());
   if (!json.is_object() || !json.contains("model") || !json.contains("settings") ||
       !json["model"].is_object() || !json["settings"].is_object() || !json["model"].contains("name") ||
       !json["model"]["name"].is_string())
-    throw Error(fmt::format("{} is damaged, or of another version: it has no model and settings", file.string()));
+    throw Error(
+        fmt::format("{} is damaged, or of another version: it has no model and settings", file.string()));
   return json;
 }
 
@@ -116,6 +121,33 @@ std::vector<std::string> words_of_run(const fs::path& folder) {
   std::vector<std::string> words{json["model"]["name"].get<std::string>()};
   add_words(json["model"], words);
   add_words(json["settings"], words);
+  if (json.contains("format")) words.insert(words.end(), {"--format", word_of(json["format"])});
+  return words;
+}
+
+std::vector<std::string> with_earlier_run(std::vector<std::string> typed) {
+  if (typed.empty() || typed.front() != "sample") return typed;
+  const auto value_of = [&](const std::string& option) -> std::optional<std::string> {
+    std::optional<std::string> value;
+    for (std::size_t i = 1; i < typed.size(); ++i) {
+      if (typed[i] == option && i + 1 < typed.size()) value = typed[i + 1];
+      if (typed[i].starts_with(option + "=")) value = typed[i].substr(option.size() + 1);
+    }
+    return value;
+  };
+  const bool resume = std::ranges::find(typed, "--resume") != typed.end();
+  const auto folder = resume ? value_of("--out") : value_of("--from");
+  if (!folder || std::ranges::find(typed, "--help") != typed.end()) return typed;
+  std::vector<std::string> words = words_of_run(*folder);
+  auto own = typed.begin() + 1;
+  if (own != typed.end() && !own->starts_with("-")) {
+    if (*own != words.front())
+      throw Error(fmt::format("the run in {} is of the model {}, not {}: leave the model out", *folder,
+                              words.front(), *own));
+    ++own;
+  }
+  words.insert(words.begin(), "sample");
+  words.insert(words.end(), own, typed.end());
   return words;
 }
 
@@ -132,9 +164,10 @@ Resume read_resume(const fs::path& folder, const ordered_json& about, const std:
                    const std::vector<std::size_t>& name_indices, bool from_csv) {
   const RunFolder run = RunFolder::open(folder);
   if (!fs::exists(run.checkpoint()))
-    throw Error(fmt::format("{} has no checkpoint to go on from: the run ended before its first one. Begin it "
-                            "again with --force in place of --resume",
-                            folder.string()));
+    throw Error(
+        fmt::format("{} has no checkpoint to go on from: the run ended before its first one. Begin it "
+                    "again with --force in place of --resume",
+                    folder.string()));
   StoredCheckpoint stored = read_checkpoint(run.checkpoint());
   for (const char* what : {"files", "model", "settings"})
     require_same(about.at(what), stored.about.value(what, ordered_json::object()), what, folder);

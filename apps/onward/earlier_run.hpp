@@ -11,6 +11,9 @@
 
 namespace onward::app {
 
+/// What was typed, with the words of the run that --from or --resume names put before it.
+std::vector<std::string> with_earlier_run(std::vector<std::string> typed);
+
 /// The command line that would do the run again: model, then options, as `onward sample` takes them. What is
 /// said after them wins. Throws Error if run.json is not there or is damaged.
 std::vector<std::string> words_of_run(const std::filesystem::path& folder);

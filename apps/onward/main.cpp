@@ -1,6 +1,7 @@
 // The command line program: it parses, calls the library, prints, and turns problems into exit codes.
 
 #include "commands.hpp"
+#include "earlier_run.hpp"
 
 int main(int argc, char** argv) {
   using namespace onward::app;
@@ -22,5 +23,6 @@ int main(int argc, char** argv) {
         add_lists(app, action);
         add_lab(app, action);
         add_data(app, action);
-      });
+      },
+      with_earlier_run);
 }

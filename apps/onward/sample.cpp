@@ -19,6 +19,7 @@
 #include "onward/io/npy_sink.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/net/prediction_sink.hpp"
+#include "onward/sampler/samplers.hpp"
 #include "onward/util/clock.hpp"
 #include "onward/version.hpp"
 #include "program.hpp"
@@ -66,7 +67,8 @@ Formats parse_formats(const SampleSettings& s) {
     else if (word == "npy" && is_net(s))
       formats.npy = true;
     else
-      throw UsageError(fmt::format("--format {} is not known: it is csv or netcdf, or both as csv,netcdf{}", word,
+      throw UsageError(fmt::format("--format {} is not known: it is csv or netcdf, or both as csv,netcdf{}",
+                                   word,
                                    is_net(s)       ? ", and npy"
                                    : word == "npy" ? "; npy is for the model net"
                                                    : ""));
@@ -140,8 +142,8 @@ struct Sinks {
   }
 };
 
-Sinks make_sinks(const SampleSettings& s, const Plan& plan, const RunSettings& resolved, const RunFolder* folder,
-                 const Checkpoint* resumed) {
+Sinks make_sinks(const SampleSettings& s, const Plan& plan, const RunSettings& resolved,
+                 const RunFolder* folder, const Checkpoint* resumed) {
   Sinks sinks;
   const Formats formats = parse_formats(s);
   const std::size_t dimension = plan.maker->dimension();
@@ -149,7 +151,8 @@ Sinks make_sinks(const SampleSettings& s, const Plan& plan, const RunSettings& r
     sinks.predictions = sinks.add<net::PredictionSink>(plan.net->posterior, plan.net->test,
                                                        plan.net->test_answers, resolved.chains, folder);
   if (!folder) return sinks;
-  if (formats.csv) sinks.add<CsvSink>(*folder, s.model.name, resolved, plan.names, plan.name_indices, resumed);
+  if (formats.csv)
+    sinks.add<CsvSink>(*folder, s.model.name, resolved, plan.names, plan.name_indices, resumed);
   if (formats.npy) sinks.add<NpySink>(*folder, dimension, resolved.chains, resumed);
   if (formats.netcdf)
     sinks.netcdf = sinks.add<NetcdfSink>(*folder, s.model.name, resolved, plan.names, plan.name_indices,
@@ -188,8 +191,8 @@ int sample_model(SampleSettings& s) {
   check_memory(s.run, s.model.options.dimension.value_or(1));
   check_folder(s);
   Plan plan = make_plan(s);
-  s.run.start = plan.net ? std::move(plan.net->start)
-                         : parse_start("--init", s.init, s.model, plan.maker->dimension());
+  s.run.start =
+      plan.net ? std::move(plan.net->start) : parse_start("--init", s.init, s.model, plan.maker->dimension());
   check_memory(s.run, plan.names.size());
   const std::atomic<bool>& stop = stop_when_told();
   const auto begin = Clock::now();
@@ -207,10 +210,10 @@ int sample_model(SampleSettings& s) {
   if (!s.quiet) s.note_idle_options(resolved.sampler);
 
   auto folder = make_folder(s);
-  ordered_json about{{"model", plan.model}, {"settings", settings_json(resolved)}, {"files", fingerprints(files_of(s))}};
+  ordered_json about{
+      {"model", plan.model}, {"settings", settings_json(resolved)}, {"files", fingerprints(files_of(s))}};
   std::optional<Resume> resume;
-  if (s.resume)
-    resume = read_resume(*s.out, about, plan.names, plan.name_indices, parse_formats(s).csv);
+  if (s.resume) resume = read_resume(*s.out, about, plan.names, plan.name_indices, parse_formats(s).csv);
   ordered_json json{{"onward", version}, {"status", ""}, {"dimension", plan.maker->dimension()}};
   json.update(about);
   json["format"] = s.format;
@@ -223,7 +226,8 @@ int sample_model(SampleSettings& s) {
   std::optional<Run> finished;
   Sinks sinks;
   try {
-    sinks = make_sinks(s, plan, resolved, folder ? &*folder : nullptr, resume ? &resume->checkpoint : nullptr);
+    sinks =
+        make_sinks(s, plan, resolved, folder ? &*folder : nullptr, resume ? &resume->checkpoint : nullptr);
     if (resume && sinks.netcdf && !parse_formats(s).csv) resume->chains = sinks.netcdf->earlier();
     run_file.write("unfinished");
     ProgressBar bar(s.quiet);

@@ -105,11 +105,12 @@ void add_sample(CLI::App& app, Action& action) {
   command->add_flag("--json", s->json, "one JSON object on stdout instead of the table");
   command->add_flag("--quiet", s->quiet, "no progress, notes or warnings");
   s->note_idle_options = [command, s = s.get()](const std::string& sampler) {
-    for (const char* option : {"directions", "tangent", "inner", "relaxation", "curvature_floor", "as_published",
-                               "target_acceptance", "bias_correction"}) {
+    for (const char* option : {"directions", "tangent", "inner", "relaxation", "curvature_floor",
+                               "as_published", "target_acceptance", "bias_correction"}) {
       std::string word = std::string("--") + option;
       std::ranges::replace(word, '_', '-');
-      if (command->count(word) > 0 && !uses(sampler, option)) say("note: {} changes nothing for {}\n", word, sampler);
+      if (command->count(word) > 0 && !uses(sampler, option))
+        say("note: {} changes nothing for {}\n", word, sampler);
     }
     if (command->count("--gradient") > 0 && !find_sampler(sampler).needs_gradient)
       say("note: --gradient changes nothing for {}\n", sampler);

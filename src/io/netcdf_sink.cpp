@@ -47,7 +47,8 @@ NetcdfWriter make_writer(const RunFolder& folder, NetcdfLayout layout, bool sing
 
 }  // namespace
 
-ParameterShapes parameter_shapes(const std::vector<std::string>& names, const std::vector<std::size_t>& indices) {
+ParameterShapes parameter_shapes(const std::vector<std::string>& names,
+                                 const std::vector<std::size_t>& indices) {
   struct Variable {
     std::size_t rank;
     std::map<std::vector<std::size_t>, std::size_t> entries;  // by index, in order: last index fastest

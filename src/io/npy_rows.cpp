@@ -36,10 +36,12 @@ NpyRowWriter::NpyRowWriter(std::filesystem::path path, int file, std::size_t col
 
 NpyRowWriter NpyRowWriter::resume(std::filesystem::path path, std::size_t columns, std::size_t rows) {
   const NpyHeader header = NpyReader(path).header();
-  if (header.shape.size() != 2 || header.columns() != columns || header.dtype != "<f4" || header.rows() < rows)
-    throw Error(fmt::format("{} holds {} x {} numbers, and the checkpoint counts on {} rows of {}: it was "
-                            "changed since. Begin the run again",
-                            path.string(), header.rows(), header.columns(), rows, columns));
+  if (header.shape.size() != 2 || header.columns() != columns || header.dtype != "<f4" ||
+      header.rows() < rows)
+    throw Error(
+        fmt::format("{} holds {} x {} numbers, and the checkpoint counts on {} rows of {}: it was "
+                    "changed since. Begin the run again",
+                    path.string(), header.rows(), header.columns(), rows, columns));
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) detail::throw_system_error("write", path, errno);
   NpyRowWriter writer(std::move(path), file, columns, rows);

@@ -43,7 +43,8 @@ ordered_json settings_json(const RunSettings& s) {
   const bool by_axes = s.sampler == "axes";
   ordered_json json;
   for (const auto& [field, value] : all.items())
-    if (uses(s.sampler, field) && (!by_axes || field == "sampler" || field == "relaxation")) json[field] = value;
+    if (uses(s.sampler, field) && (!by_axes || field == "sampler" || field == "relaxation"))
+      json[field] = value;
   if (s.warmup) json["warmup"] = *s.warmup;
   json["draws"] = s.draws;
   if (s.thin) json["thin"] = *s.thin;

@@ -247,7 +247,8 @@ std::string header_text(const StanCsvHeader& header, const CsvNames& names) {
       one_line(header.sampler), header.chain_id, header.seed);
   for (const auto& [key, value] : header.extra)
     text += fmt::format("# {} = {}\n", one_line(key), one_line(value));
-  for (const auto& [in_file, name] : names.changed) text += fmt::format("# {}{} = {}\n", name_of, in_file, name);
+  for (const auto& [in_file, name] : names.changed)
+    text += fmt::format("# {}{} = {}\n", name_of, in_file, name);
   text += sampler_columns;
   for (const auto& name : names.columns) {
     text += ',';
@@ -278,9 +279,10 @@ Places find_places(const std::filesystem::path& path, std::size_t draws) {
       places.draws = at;
     if (rows == draws && places.header > 0) return places;
   }
-  throw Error(fmt::format("{} has {} draws, fewer than the {} that the checkpoint counts on: it was changed "
-                          "since. Begin the run again",
-                          path.string(), rows, draws));
+  throw Error(
+      fmt::format("{} has {} draws, fewer than the {} that the checkpoint counts on: it was changed "
+                  "since. Begin the run again",
+                  path.string(), rows, draws));
 }
 
 }  // namespace

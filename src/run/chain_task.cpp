@@ -51,10 +51,8 @@ void ChainTask::advance(std::size_t draws_limit, const std::atomic<bool>& stop) 
     const std::uint64_t made = chain_->advance(to_next_event(left), monitor_);
     steps_ += made;
     left -= std::min(left, made);
-    const double acceptance = chain_->take_acceptance();
     if (warm_) {
       since_draw_ += made;
-      acceptance_since_draw_ += acceptance;
       record_.sampling_steps += made;
       if (since_draw_ == *settings_.thin) keep_draw();
     }
@@ -68,6 +66,7 @@ void ChainTask::advance(std::size_t draws_limit, const std::atomic<bool>& stop) 
 
 void ChainTask::freeze() {
   chain_->freeze();
+  chain_->take_acceptance();
   warm_ = true;
   phase_ = sampling;
   tell_warm_up();
@@ -91,11 +90,12 @@ void ChainTask::keep_draw() {
     record_.values.insert(record_.values.end(), parameters_.begin(), parameters_.end());
     record_.log_density.push_back(log_density);
   }
-  const Draw draw{log_density, acceptance_since_draw_ / static_cast<double>(*settings_.thin),
-                  chain_->step_size(), parameters_, chain_->position()};
+  // Not in parts, slice by slice: sums would round by slices then.
+  const double acceptance = chain_->take_acceptance();
+  const Draw draw{log_density, acceptance / static_cast<double>(*settings_.thin), chain_->step_size(),
+                  parameters_, chain_->position()};
   for (Sink* sink : hooks_.sinks) sink->drawn(number_, draw);
-  total_acceptance_ += acceptance_since_draw_;
-  acceptance_since_draw_ = 0;
+  total_acceptance_ += acceptance;
   since_draw_ = 0;
   ++record_.draws;
 }
@@ -114,8 +114,8 @@ void ChainTask::end() {
 }
 
 void ChainTask::transfer(Archive& archive) {
-  archive(started_, warm_, since_draw_, acceptance_since_draw_, total_acceptance_, record_.sampling_steps,
-          record_.warmup_seconds, record_.sampling_seconds);
+  archive(started_, warm_, since_draw_, total_acceptance_, record_.sampling_steps, record_.warmup_seconds,
+          record_.sampling_seconds);
   if (started_) chain_->transfer(archive);
   for (Sink* sink : hooks_.sinks) sink->transfer(number_, archive);
 }

@@ -16,8 +16,8 @@ class ChainTask {
  public:
   enum Phase { waiting, warming, sampling, done };
 
-  ChainTask(std::unique_ptr<Chain> chain, const RunSettings& settings, const Hooks& hooks,
-            std::size_t number, std::size_t parameters, ChainRecord& record);
+  ChainTask(std::unique_ptr<Chain> chain, const RunSettings& settings, const Hooks& hooks, std::size_t number,
+            std::size_t parameters, ChainRecord& record);
 
   /// Goes on from there.
   void load(const ChainCheckpoint& checkpoint);
@@ -57,7 +57,7 @@ class ChainTask {
   std::atomic<Phase> phase_{waiting};
   bool started_ = false, warm_ = false;
   std::uint64_t steps_ = 0, since_draw_ = 0;
-  double acceptance_since_draw_ = 0, total_acceptance_ = 0;
+  double total_acceptance_ = 0;
   std::vector<double> parameters_;
   ChainCheckpoint latest_;  // of a chain that cannot be saved everywhere
 };

@@ -52,16 +52,18 @@ StoredCheckpoint read_checkpoint(const std::filesystem::path& path) {
   std::string_view left = bytes;
   if (!left.starts_with(mark)) {
     if (left.starts_with(mark_of_any_version))
-      throw Error(fmt::format("{} is a checkpoint of another version of onward: go on with that version, or "
-                              "begin the run again",
-                              path.string()));
+      throw Error(
+          fmt::format("{} is a checkpoint of another version of onward: go on with that version, or "
+                      "begin the run again",
+                      path.string()));
     throw Error(fmt::format("{} is not a checkpoint", path.string()));
   }
   left.remove_prefix(mark.size());
   const auto damaged = [&]() -> Error {
-    return Error(fmt::format("{} is damaged or cut short: its checksum does not fit. The run cannot go on "
-                             "from it; begin it again",
-                             path.string()));
+    return Error(
+        fmt::format("{} is damaged or cut short: its checksum does not fit. The run cannot go on "
+                    "from it; begin it again",
+                    path.string()));
   };
   if (left.size() < sizeof(std::uint64_t)) throw damaged();
   std::uint64_t expected = 0;

@@ -86,12 +86,14 @@ class Loop {
 
   void make_chains() {
     // Threads without a chain of their own help within chains.
-    const std::size_t extra = settings_.threads / settings_.chains, rest = settings_.threads % settings_.chains;
+    const std::size_t helpers = maker_.shares_steps() ? settings_.threads : 0;
+    const std::size_t each = helpers / settings_.chains, rest = helpers % settings_.chains;
     run_.chains.resize(settings_.chains);
     for (std::size_t c = 0; c < settings_.chains; ++c) {
-      const auto pool = std::make_shared<ThreadPool>(std::max<std::size_t>(1, extra + (extra > 0 && c < rest)));
-      ChainTask& task = tasks_.emplace_back(maker_.make(c, pool), settings_, hooks_, c, run_.names.size(),
-                                            run_.chains[c]);
+      const auto pool =
+          std::make_shared<ThreadPool>(std::max<std::size_t>(1, each + (each > 0 && c < rest ? 1 : 0)));
+      ChainTask& task =
+          tasks_.emplace_back(maker_.make(c, pool), settings_, hooks_, c, run_.names.size(), run_.chains[c]);
       if (hooks_.resume) {
         if (c < hooks_.resume->chains.size()) run_.chains[c] = hooks_.resume->chains[c];
         task.load(hooks_.resume->checkpoint.chains.at(c));
@@ -158,7 +160,8 @@ class Loop {
     std::unique_lock lock(mutex_);
     while (true) {
       const auto all_parked = [&] { return parked_.size() == tasks_.size(); };
-      attention_.wait_for(lock, std::chrono::milliseconds(50), [&] { return stop_ || all_parked() || due() || collected(); });
+      attention_.wait_for(lock, std::chrono::milliseconds(50),
+                          [&] { return stop_ || all_parked() || due() || collected(); });
       look_at_the_clock();
       if (stop_) break;
       if (all_parked() && !go_on(lock)) break;
@@ -213,7 +216,8 @@ class Loop {
   }
 
   bool collected() const {
-    return !snapshots_.empty() && std::ranges::all_of(snapshots_, [](const auto& s) { return s.has_value(); });
+    return !snapshots_.empty() &&
+           std::ranges::all_of(snapshots_, [](const auto& s) { return s.has_value(); });
   }
 
   void end_checkpoint(std::unique_lock<std::mutex>& lock) {
@@ -266,7 +270,7 @@ class Loop {
 
   std::mutex mutex_;  // of all that follows
   std::condition_variable work_, attention_;
-  std::vector<ChainTask*> waiting_, parked_;  // for a thread; at the limit
+  std::vector<ChainTask*> waiting_, parked_;               // for a thread; at the limit
   std::vector<std::optional<ChainCheckpoint>> snapshots_;  // of a checkpoint that is being made
   bool closed_ = false, warm_saved_ = false;
   double next_checkpoint_ = 0;

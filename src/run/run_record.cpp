@@ -24,8 +24,7 @@ Chains Run::parameter(std::size_t index) const {
   Chains result(chains.size());
   for (std::size_t c = 0; c < chains.size(); ++c) {
     if (chains[c].values.size() < chains[c].draws * names.size())
-      throw Error(
-          "the draws of this run were not kept in memory (Hooks::keep_draws): take them from a sink");
+      throw Error("the draws of this run were not kept in memory (Hooks::keep_draws): take them from a sink");
     result[c].resize(chains[c].draws);
     for (std::size_t d = 0; d < chains[c].draws; ++d)
       result[c][d] = chains[c].values[d * names.size() + index];

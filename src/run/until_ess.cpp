@@ -29,8 +29,9 @@ bool is_enough(const Run& run, double wanted, const std::atomic<bool>& stop,
     const Chains chains = run.parameter(i);
     // A parameter that never changes has nothing to say.
     const double first = chains.front().front();
-    if (std::ranges::all_of(chains,
-                            [&](const auto& c) { return std::ranges::all_of(c, [&](double x) { return x == first; }); }))
+    if (std::ranges::all_of(chains, [&](const auto& c) {
+          return std::ranges::all_of(c, [&](double x) { return x == first; });
+        }))
       continue;
     const double ess = ess_bulk(chains);
     if (!(ess >= wanted) || !(ess_tail(chains) >= wanted)) return false;

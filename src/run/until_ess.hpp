@@ -15,6 +15,7 @@ std::size_t next_limit(const RunSettings& settings, std::size_t limit);
 
 /// Whether bulk and tail ESS of every parameter are at least `wanted` and R-hat is below 1.01. `look` is
 /// called now and then; if `stop` becomes true the answer means nothing.
-bool is_enough(const Run& run, double wanted, const std::atomic<bool>& stop, const std::function<void()>& look);
+bool is_enough(const Run& run, double wanted, const std::atomic<bool>& stop,
+               const std::function<void()>& look);
 
 }  // namespace onward

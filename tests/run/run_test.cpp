@@ -299,7 +299,7 @@ TEST(Start, WithoutDensityAnywhereIsExplained) {
   } catch (const UsageError&) {
     FAIL() << "the request was not at fault";
   } catch (const Error& e) {
-    EXPECT_THAT(e.what(), AllOf(HasSubstr("cannot start"), HasSubstr("not finite"), HasSubstr("--init"),
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("cannot start"), HasSubstr("not finite"), HasSubstr("Give a start"),
                                 HasSubstr("100 random places")));
   }
 }
@@ -312,7 +312,7 @@ TEST(Start, PassesOnTheModelsOwnWords) {
     sample(Throws{}, quick());
     FAIL() << "it ran";
   } catch (const Error& e) {
-    EXPECT_THAT(e.what(), AllOf(HasSubstr("sigma must be positive"), HasSubstr("--init")));
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("sigma must be positive"), HasSubstr("Give a start")));
   }
 }
 

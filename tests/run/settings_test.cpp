@@ -104,11 +104,13 @@ TEST(Resolve, AFixedStepSizeMeansNoMetricUnlessAsked) {
   EXPECT_EQ(resolve(s, 10).metric, MetricKind::none);
 }
 
-TEST(Resolve, TakesNoMoreThreadsThanChains) {
-  RunSettings s = named();
-  s.threads = 64;
+TEST(Resolve, KeepsThreadsThatHelpWithinChains) {
+  RunSettings s{.sampler = "rwm"};
   s.chains = 2;
-  EXPECT_EQ(resolve(s, 10).threads, 2u);
+  s.threads = 64;
+  EXPECT_EQ(resolve(s, 10).threads, 64u);
+  s.threads = 0;
+  EXPECT_GE(resolve(s, 10).threads, 1u);
 }
 
 TEST(Resolve, SeedsOfTheSystemDiffer) {

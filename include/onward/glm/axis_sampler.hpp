@@ -34,7 +34,7 @@ struct AxisOptions {
 /// unless it is given) and thinning (one sweep) are rounded up to whole sweeps.
 class AxisChainMaker final : public ChainMaker {
  public:
-  static constexpr const char* sampler = "axes";   ///< its name in settings
+  static constexpr const char* sampler = "axes";    ///< its name in settings
   static constexpr std::size_t usual_warmup = 100;  ///< sweeps
   /// A design of floats that nobody else holds will give its memory to the whitened columns.
   explicit AxisChainMaker(Posterior posterior, const AxisOptions& options = {});
@@ -46,6 +46,7 @@ class AxisChainMaker final : public ChainMaker {
   /// Finds the mode and whitens. If `stop` becomes true on the way, what follows is good for nothing but a
   /// run that is stopped.
   void prepare(const RunSettings& resolved, ThreadPool& pool, const std::atomic<bool>& stop) override;
+  bool shares_steps() const override { return true; }
   std::vector<std::string> notes() const override;
   std::unique_ptr<Chain> make(std::size_t number, std::shared_ptr<ThreadPool> pool) override;
 

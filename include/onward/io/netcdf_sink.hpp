@@ -14,7 +14,8 @@ namespace onward {
 /// stay single numbers.
 struct ParameterShapes {
   std::vector<NamedShape> variables;
-  std::vector<std::size_t> order;  ///< which parameter each value is, variable after variable, last index fastest
+  std::vector<std::size_t>
+      order;  ///< which parameter each value is, variable after variable, last index fastest
 };
 
 /// `indices`: how many of the numbers that each name ends in are indices, as for csv_names().

@@ -23,15 +23,15 @@ struct RunSettings;
 /// What a chain tells of itself besides its draws.
 struct ChainReport {
   double step_size = 1;
-  Counts counts;               ///< of evaluations, warm-up included
-  std::uint64_t floored = 0;   ///< steps after warm-up in which the curvature floor acted
-  double largest_drift = 0;    ///< found when what is carried from place to place was computed afresh
+  Counts counts;              ///< of evaluations, warm-up included
+  std::uint64_t floored = 0;  ///< steps after warm-up in which the curvature floor acted
+  double largest_drift = 0;   ///< found when what is carried from place to place was computed afresh
 };
 
 /// What a run and one of its chains tell each other while the chain advances.
 struct Monitor {
-  std::atomic<bool> pause{false};            ///< asks the chain to return after the step it is in
-  std::atomic<std::uint64_t> steps{0};       ///< made so far, for whoever shows progress
+  std::atomic<bool> pause{false};       ///< asks the chain to return after the step it is in
+  std::atomic<std::uint64_t> steps{0};  ///< made so far, for whoever shows progress
   std::atomic<double> acceptance_sum{0};
 
   /// For the chain's thread alone.
@@ -88,6 +88,8 @@ class ChainMaker {
   virtual RunSettings resolve(RunSettings settings) const = 0;
   /// Once, before the first chain. If `stop` becomes true it may return early: no chain is started then.
   virtual void prepare(const RunSettings& resolved, ThreadPool& pool, const std::atomic<bool>& stop) = 0;
+  /// Whether more threads than one can share the work within a step.
+  virtual bool shares_steps() const { return false; }
   /// Sentences that the data call for, known after prepare().
   virtual std::vector<std::string> notes() const { return {}; }
   /// Chain number `number`, whose work within a step is shared by the pool's threads. Bits do not depend on

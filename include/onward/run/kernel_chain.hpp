@@ -54,6 +54,7 @@ class KernelChainMaker final : public ChainMaker {
   std::vector<std::string> names() const override { return target_.names(); }
   RunSettings resolve(RunSettings settings) const override;
   void prepare(const RunSettings& resolved, ThreadPool& pool, const std::atomic<bool>& stop) override;
+  bool shares_steps() const override { return target_.has_use_for_pool(); }
   std::unique_ptr<Chain> make(std::size_t number, std::shared_ptr<ThreadPool> pool) override;
 
  private:

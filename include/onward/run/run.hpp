@@ -52,7 +52,8 @@ struct Resume {
 
 struct Hooks {
   std::vector<Sink*> sinks = {};
-  std::function<void(const Progress&)> progress = {};  ///< called from the calling thread a few times a second
+  std::function<void(const Progress&)> progress =
+      {};  ///< called from the calling thread a few times a second
   /// Set it (from a signal handler, say) and chains end at the next step.
   const std::atomic<bool>* stop = nullptr;
   bool keep_draws = true;   ///< in the Run's memory

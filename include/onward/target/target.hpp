@@ -32,8 +32,8 @@ namespace onward {
 /// names().size();
 /// - `std::vector<ParameterBlock> blocks()`: which parameters, as they are sampled, belong together; without
 /// it those of one name do;
-/// - `void use_pool(std::shared_ptr<ThreadPool>)`: threads that share the work of an evaluation. Its bits must
-/// not depend on how many they are.
+/// - `void use_pool(std::shared_ptr<ThreadPool>)`: threads that share the work of an evaluation. Its bits
+/// must not depend on how many they are.
 ///
 /// A target is copied once for each chain, so it may keep scratch memory, but must not share mutable state.
 template <class T>
@@ -68,7 +68,9 @@ concept HasConstrain = requires(const T& t, VectorView theta, std::span<double> 
 };
 
 template <class T>
-concept HasPool = requires(T& t, std::shared_ptr<ThreadPool> pool) { t.use_pool(std::move(pool)); };
+concept HasPool = requires(T& t, std::shared_ptr<ThreadPool> pool) {
+  t.use_pool(std::move(pool));
+};
 
 template <class T>
 concept HasBlocks = requires(const T& t) {
@@ -132,6 +134,7 @@ class AnyTarget {
 
   /// Threads to share an evaluation's work; nothing happens if the model has no use for them.
   void use_pool(std::shared_ptr<ThreadPool> pool) { model_->use_pool(std::move(pool)); }
+  bool has_use_for_pool() const { return model_->has_use_for_pool(); }
 
   bool drifts() const { return false; }
   double refresh() { return 0; }
@@ -158,6 +161,7 @@ class AnyTarget {
     virtual void constrain(VectorView theta, std::span<double> out) const = 0;
     virtual std::vector<ParameterBlock> blocks() const = 0;
     virtual void use_pool(std::shared_ptr<ThreadPool> pool) = 0;
+    virtual bool has_use_for_pool() const = 0;
   };
 
   template <class T>
@@ -215,6 +219,7 @@ class AnyTarget {
     void use_pool([[maybe_unused]] std::shared_ptr<ThreadPool> pool) override {
       if constexpr (HasPool<T>) target.use_pool(std::move(pool));
     }
+    bool has_use_for_pool() const override { return HasPool<T>; }
     T target;
   };
 

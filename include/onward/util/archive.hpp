@@ -48,7 +48,8 @@ class Archive {
 
   template <class Scalar, int rows, int columns>
   void operator()(Eigen::Matrix<Scalar, rows, columns>& matrix) {
-    auto height = static_cast<std::uint64_t>(matrix.rows()), width = static_cast<std::uint64_t>(matrix.cols());
+    auto height = static_cast<std::uint64_t>(matrix.rows()),
+         width = static_cast<std::uint64_t>(matrix.cols());
     (*this)(height);
     (*this)(width);
     if (loading_) {
