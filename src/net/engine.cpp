@@ -115,10 +115,10 @@ Engine::Engine(std::shared_ptr<const Network> network, Inputs inputs, const Post
                                         : choose_piece(network_->layout, inputs_.count(), 64)),
       pool_(std::move(pool)),
       plan_(*network_, piece_),
-      parameters_(network_->layout.parameter_count()) {
+      parameters_(network_->layout.parameter_count()),
+      moves_(plan_.units().size()) {
   if (!NarrowNetwork::takes(network_->layout)) return;
   narrow_.emplace(plan_);
-  moves_.resize(plan_.units().size());
   if (options.piece == 0) piece_ = choose_narrow_piece(network_->layout, inputs_.count());
 }
 
@@ -140,13 +140,14 @@ LineNorms Engine::take(const VectorSource& theta, const VectorSource* v, Floats&
   return tree_sum(std::span<const LineNorms>(norms));
 }
 
-LineNorms Engine::place(const VectorSource& theta, const VectorSource* v, Next next) {
+LineNorms Engine::place(const VectorSource& theta, const VectorSource* v, Next next, const Where& where) {
   const LineNorms norms = take(theta, v, v_floats_);
   start_ = store_ = 0;
+  at_hand_ = nullptr;
   if (narrow_ && next != Next::gradient) {
-    find_known(next == Next::forward && v);
+    if (next == Next::forward && v) find_known(where);
   } else {
-    if (next == Next::forward && kept_bytes_ > 0) choose_kept(v);
+    if (next == Next::forward && kept_bytes_ > 0) choose_kept(v, where);
     pack(v ? 1 : 0);
   }
   return norms;
@@ -190,55 +191,72 @@ std::size_t Engine::known_floats() const {
   return narrow_->keeps_values() && 2 * floats * sizeof(float) <= known_bytes_ ? floats : 0;
 }
 
-/// Whose values are known where we are, and where those of all are to be kept.
-void Engine::find_known(bool on_a_line) {
-  at_hand_ = nullptr;
-  known_units_ = 0;
-  if (!on_a_line) return;
+/// Which units the direction moves; the first of them.
+std::size_t Engine::mark_moving(const Where& where) {
   const auto& units = plan_.units();
+  const std::size_t end = where.support.first + where.support.count;
   for (std::size_t u = 0; u < units.size(); ++u)
-    moves_[u] = std::any_of(v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].begin),
-                            v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].end),
-                            [](float x) { return x != 0; });
-  const std::size_t kept = known_floats();
+    moves_[u] = where.support.count > 0
+                    ? std::max(units[u].begin, where.support.first) < std::min(units[u].end, end)
+                    : std::any_of(v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].begin),
+                                  v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].end),
+                                  [](float x) { return x != 0; });
+  return static_cast<std::size_t>(std::find(moves_.begin(), moves_.end(), 1) - moves_.begin());
+}
+
+/// Whose values are known where we are, and where those of all are to be kept. On a line that is told; else
+/// the place is compared with the two that are known.
+void Engine::find_known(const Where& where) {
+  known_units_ = 0;
+  before_ = nullptr;
+  const std::size_t still = mark_moving(where), kept = known_floats(), all = plan_.units().size();
   if (kept == 0) return;
-  // The place that shares most with this one: a line within a layer leaves all before it as they were.
-  for (KnownValues& known : known_) {
-    if (!known.filled) continue;
+  if (where.on_line && line_start_ && line_start_->filled) {
+    before_ = line_start_;
+    known_units_ = still;
+  } else {
+    before_ = most_alike();
+  }
+  if (known_units_ == all) {
+    at_hand_ = before_;
+  } else {
+    at_hand_ = before_ == &known_[0] ? &known_[1] : &known_[0];
+    at_hand_->filled = false;
+    at_hand_->theta.resize(parameters_);
+    at_hand_->values.resize(kept);
+  }
+  latest_ = static_cast<std::size_t>(at_hand_ - known_.data());
+}
+
+/// Of the places that are known the one that shares most units with this one, from the first on.
+KnownValues* Engine::most_alike() {
+  const auto& units = plan_.units();
+  KnownValues* best = nullptr;
+  for (KnownValues* known : {&known_[latest_], &known_[1 - latest_]}) {
+    if (!known->filled) continue;
     const auto is_same = [&](const Unit& unit) {
-      return std::memcmp(theta_floats_.data() + unit.begin, known.theta.data() + unit.begin,
+      return std::memcmp(theta_floats_.data() + unit.begin, known->theta.data() + unit.begin,
                          (unit.end - unit.begin) * sizeof(float)) == 0;
     };
     std::size_t same = 0;
     while (same < units.size() && is_same(units[same])) ++same;
-    if (at_hand_ && same <= known_units_) continue;
+    if (best && same <= known_units_) continue;
     known_units_ = same;
-    at_hand_ = &known;
+    best = known;
   }
-  if (at_hand_) std::swap(*at_hand_, known_[0]);
-  at_hand_ = &known_[0];
-  if (known_units_ == units.size()) return;
-  std::swap(known_[0], known_[1]);
-  at_hand_->filled = false;
-  at_hand_->theta.resize(parameters_);
-  at_hand_->values.resize(kept);
+  return best;
 }
 
 /// Where to start, and what to keep for the next evaluation on this line.
-void Engine::choose_kept(bool on_a_line) {
+void Engine::choose_kept(bool has_direction, const Where& where) {
   const auto& units = plan_.units();
   // The line leaves all tensors alone up to this one.
-  std::size_t still = units.size();
-  if (on_a_line)
-    for (std::size_t u = units.size(); u-- > 0;)
-      if (std::any_of(v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].begin),
-                      v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].end),
-                      [](float x) { return x != 0; }))
-        still = u;
-  if (kept_.tensor > 0 && kept_.tensor <= still &&
-      std::equal(kept_.theta.begin(), kept_.theta.end(), theta_floats_.begin()))
-    start_ = kept_.tensor;
-  if (!on_a_line || still == units.size()) return;
+  const std::size_t still = has_direction ? mark_moving(where) : units.size();
+  if (!where.on_line)
+    kept_holds_ =
+        kept_.tensor > 0 && std::equal(kept_.theta.begin(), kept_.theta.end(), theta_floats_.begin());
+  if (kept_holds_ && kept_.tensor <= still) start_ = kept_.tensor;
+  if (!has_direction || still == units.size()) return;
 
   std::size_t wanted = 0;
   for (std::size_t tensor = 1; tensor <= still; ++tensor)
@@ -325,7 +343,7 @@ void Engine::for_narrow_pieces(const Inputs& inputs, std::size_t order, KnownVal
     NarrowNetwork::Values values;
     if (known) {
       const std::size_t at = i * narrow_->kept_size(piece_);
-      const float* before = known_units_ > 0 ? known_[1].values.data() + at : nullptr;
+      const float* before = before_ ? before_->values.data() + at : nullptr;
       values = {known->values.data() + at, before, known_units_};
     }
     use(i * piece_, rows, narrow_->forward(inputs, i * piece_, rows, order, line, values, *memory));
@@ -347,6 +365,7 @@ void Engine::forward(std::size_t order, const UseOutputs& use) {
     return for_pieces(inputs_, wanted(order), start_, 0, use);
   }
   ++kept_report_.stored;
+  kept_holds_ = false;
   const std::size_t size = plan_.shape(store_).size() * inputs_.count();
   kept_.tensor = 0;
   if (kept_.rows.size() != size) {
@@ -362,6 +381,7 @@ void Engine::forward(std::size_t order, const UseOutputs& use) {
   }
   const std::size_t before = store_ < plan_.units().size() ? plan_.units()[store_].begin : parameters_;
   kept_.theta.assign(theta_floats_.begin(), theta_floats_.begin() + static_cast<std::ptrdiff_t>(before));
+  kept_holds_ = true;
 }
 
 void Engine::forward_two(const UseOutputs& use) {
