@@ -1,7 +1,7 @@
 // Jets and gradients of networks against plain ones in double.
 
 #include "onward/net/posterior.hpp"
-#include "onward/sampler/regenerated.hpp"
+#include "onward/sampler/samplers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -282,6 +282,39 @@ TEST_P(NetCase, LinesHaveTheBitsOfJetsAtTheirPlaces) {
         expect_same(pair.first, Posterior(posterior).jet(there, v, order));
         expect_same(pair.second, Posterior(posterior).jet(there, made.v, order));
       }
+    }
+}
+
+/// The posterior without its lines.
+struct JetsAlone {
+  Posterior posterior;
+  std::size_t dimension() const { return posterior.dimension(); }
+  Jet jet(VectorView theta, VectorView v, Order order) { return posterior.jet(theta, v, order); }
+};
+
+TEST_P(NetCase, ChainsAreTheSameWithoutLines) {
+  const Posed posed = with_and_without_sigma(GetParam()).back();
+  PosteriorOptions options = posed.options;
+  options.kept_activations_bytes = 1 << 20;
+  const Posterior posterior(posed.made.network, posed.made.data, options);
+  const Stream stream(8, 0);
+  for (const std::string source : {"blocks", "frames+axes"})
+    for (const std::string sampler : {"line-fmala", "newton-line", "rwm"}) {
+      const Kernel kernel = make_kernel({.sampler = sampler, .step_size = 0.05, .inner = 2});
+      const auto run = [&](AnyTarget target) {
+        State state;
+        state.position = posed.made.theta;
+        state.value = target.value(state.position);
+        Workspace w(target.dimension());
+        Directions directions = make_directions(source, DirectionLaw::any, target.dimension(),
+                                                posterior.names(), posterior.blocks());
+        for (std::uint64_t number = 1; number <= 30; ++number)
+          step(kernel, state, target, Metric{}, stream, number, directions, w);
+        return state.position;
+      };
+      const auto by_lines = run(posterior);
+      EXPECT_EQ(by_lines, run(JetsAlone{posterior})) << sampler << ", " << source;
+      EXPECT_NE(by_lines, posed.made.theta) << "nothing was accepted";
     }
 }
 
