@@ -113,8 +113,7 @@ Jet AnyTarget::jet(VectorView theta, VectorView v, Order order) {
 }
 
 Jet AnyTarget::jet_from(const VectorSource& theta, const VectorSource* v, Order order) {
-  if (!has_jet_from())
-    throw UsageError("this target offers no jets of vectors that are not in memory: use held ones");
+  check_reads_sources();
   return counted(order, [&] { return guarded([&] { return model_->jet_from(theta, v, order); }); });
 }
 
@@ -135,10 +134,9 @@ JetPair AnyTarget::jet_pair(VectorView theta, VectorView v, VectorView w, Order 
                       [&] { return guarded(theta, [&] { return model_->jet_pair(theta, v, w, order); }); });
 }
 
-AnyTarget::Line AnyTarget::line(std::vector<double>& position, const Direction& v) {
-  if (v.source() && !has_jet_from())
+void AnyTarget::check_reads_sources() const {
+  if (!has_jet_from())
     throw UsageError("this target offers no jets of vectors that are not in memory: use held ones");
-  return Line(*this, position, v);
 }
 
 /// theta + alpha v, in memory.
@@ -170,9 +168,9 @@ auto AnyTarget::Line::guarded(double alpha, const Evaluate& evaluate) -> decltyp
 
 Jet AnyTarget::Line::jet(double alpha, Order order) {
   AnyTarget& t = *target_;
-  if (t.model_->has_line())
+  if (plain_) return t.jet(place(alpha), along(order), order);
+  if (t.model_->has_line)
     return t.counted(order, [&] { return guarded(alpha, [&] { return t.model_->line_jet(alpha, order); }); });
-  if (!v_.source()) return t.jet(place(alpha), along(order), order);
   return t.jet_from(PlaceOnLine(*position_, alpha, v_), order == Order::value ? nullptr : v_.source(), order);
 }
 
@@ -181,15 +179,14 @@ JetPair AnyTarget::Line::jet_pair(double alpha, const Direction& next, Order ord
   if (t.model_->has_line_pair())
     return t.counted_pair(
         order, [&] { return guarded(alpha, [&] { return t.model_->line_jet_pair(alpha, next, order); }); });
-  if (t.model_->has_line() || v_.source() || next.source())
+  if (!plain_ || next.source())
     throw UsageError("this target offers no jets along two lines at once: ask for them one by one");
   return t.jet_pair(place(alpha), v_.held(), next.held(), order);
 }
 
-void AnyTarget::Line::commit(double alpha, bool accepted) {
-  if (!accepted || alpha == 0) return;
+void AnyTarget::Line::move(double alpha) {
   AnyTarget& t = *target_;
-  if (!t.model_->has_line() && !v_.source()) {
+  if (plain_) {
     if (placed_ != alpha) place(alpha);
     std::swap(*position_, t.place_);
     placed_ = 0;

@@ -148,25 +148,32 @@ class AnyTarget {
     JetPair jet_pair(double alpha, const Direction& next, Order order);
     /// Moves theta to theta + alpha v, from where alpha counts from then on; nothing where it is not
     /// accepted.
-    void commit(double alpha, bool accepted = true);
+    void commit(double alpha, bool accepted = true) {
+      if (accepted && alpha != 0) move(alpha);
+    }
 
    private:
     friend class AnyTarget;
     Line(AnyTarget& target, std::vector<double>& position, const Direction& v)
-        : target_(&target), position_(&position), v_(v) {}
+        : target_(&target), position_(&position), v_(v), plain_(!v.source() && !target.model_->has_line) {}
     VectorView place(double alpha);
+    void move(double alpha);
     VectorView along(Order order) const { return order == Order::value ? VectorView{} : v_.held(); }
     template <class Evaluate>
     auto guarded(double alpha, const Evaluate& evaluate) -> decltype(evaluate());
     AnyTarget* target_;
     std::vector<double>* position_;
     Direction v_;
+    bool plain_;
     double placed_ = 0;     // the alpha whose place is in the target's scratch memory; 0: none
     bool started_ = false;  // the model's own line
   };
   /// The position and what v views must outlive the line. There is one line at a time, and nothing else is
   /// asked of the target meanwhile. A direction that is not in memory needs jet_from().
-  Line line(std::vector<double>& position, const Direction& v);
+  Line line(std::vector<double>& position, const Direction& v) {
+    if (v.source()) check_reads_sources();
+    return Line(*this, position, v);
+  }
 
   /// Whether what the model carries along from commit to commit drifts, and refresh() is worth calling.
   bool drifts() const { return model_->drifts(); }
@@ -192,7 +199,9 @@ class AnyTarget {
 
  private:
   struct Interface {
+    explicit Interface(bool own_line) : has_line(own_line) {}
     virtual ~Interface() = default;
+    const bool has_line;  // not virtual: it is asked at every step
     virtual std::unique_ptr<Interface> clone() const = 0;
     virtual std::size_t dimension() const = 0;
     virtual Jet jet(VectorView theta, VectorView v, Order order) = 0;
@@ -201,7 +210,6 @@ class AnyTarget {
     virtual JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) = 0;
     virtual bool has_jet_from() const = 0;
     virtual Jet jet_from(const VectorSource& theta, const VectorSource* v, Order order) = 0;
-    virtual bool has_line() const = 0;
     virtual bool has_line_pair() const = 0;
     virtual void start_line(VectorView theta, const Direction& v) = 0;
     virtual Jet line_jet(double alpha, Order order) = 0;
@@ -228,7 +236,7 @@ class AnyTarget {
 
   template <class T>
   struct Model final : Interface {
-    explicit Model(T t) : target(std::move(t)) {}
+    explicit Model(T t) : Interface(HasLine<T>), target(std::move(t)) {}
     std::unique_ptr<Interface> clone() const override { return std::make_unique<Model>(target); }
     std::size_t dimension() const override { return target.dimension(); }
     Jet jet(VectorView theta, VectorView v, Order order) override { return target.jet(theta, v, order); }
@@ -255,7 +263,6 @@ class AnyTarget {
       else
         return {};
     }
-    bool has_line() const override { return HasLine<T>; }
     bool has_line_pair() const override { return HasLinePair<T>; }
     void start_line([[maybe_unused]] VectorView theta, [[maybe_unused]] const Direction& v) override {
       if constexpr (HasLine<T>) line.emplace(target.line(theta, v));
@@ -307,6 +314,7 @@ class AnyTarget {
     typename OwnLine<T>::Type line;  // of which there is one at a time
   };
 
+  void check_reads_sources() const;
   Jet settled(Jet jet);
   template <class Evaluate>
   auto guarded(const Evaluate& evaluate) -> decltype(evaluate());
