@@ -47,6 +47,13 @@ struct Where {
   bool on_line = false;  ///< it differs from the line's start within the support alone
 };
 
+/// How many pieces there are, and how many rows one of them has.
+inline std::size_t pieces(std::size_t rows, std::size_t piece) { return (rows + piece - 1) / piece; }
+
+inline std::size_t rows_of(std::size_t number, std::size_t piece, std::size_t rows) {
+  return std::min(piece, rows - number * piece);
+}
+
 class Engine {
  public:
   /// For jets of `inputs`. The options' piece 0: chosen by the sizes of network and data.
@@ -156,5 +163,27 @@ class Engine {
   Lender<NarrowNetwork::Memory> narrow_memory_;
   Lender<BackwardMemory> backward_memory_;
 };
+
+template <class Memory>
+std::unique_ptr<Memory> Engine::Lender<Memory>::take(const Plan& plan) {
+  {
+    const std::lock_guard lock(mutex);
+    if (!idle.empty()) {
+      auto memory = std::move(idle.back());
+      idle.pop_back();
+      return memory;
+    }
+  }
+  if constexpr (std::is_constructible_v<Memory, const Plan&>)
+    return std::make_unique<Memory>(plan);
+  else
+    return std::make_unique<Memory>();
+}
+
+template <class Memory>
+void Engine::Lender<Memory>::give(std::unique_ptr<Memory> memory) {
+  const std::lock_guard lock(mutex);
+  idle.push_back(std::move(memory));
+}
 
 }  // namespace onward::net
