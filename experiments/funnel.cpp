@@ -62,7 +62,10 @@ class RandomBlock {
     Step(const RandomBlock& block, std::size_t k) : block_(&block), k_(k) {}
     void noise(std::span<Batch> z) const { copy(block_->noise_, z); }
     Batch noise(std::uint64_t) const { return block_->scalar_[k_]; }
-    void direction(std::span<Batch> v) const { copy(block_->direction_, v); }
+    Support direction(std::span<Batch> v) const {
+      copy(block_->direction_, v);
+      return {0, v.size()};
+    }
     void reverse_direction(std::span<Batch> v) const { copy(block_->reverse_, v); }
     Batch uniform(std::uint64_t) const { return block_->uniform_[k_]; }
     Batch choice(std::uint64_t index) const { return block_->choice_[2 * k_ + index]; }

@@ -117,6 +117,9 @@ struct ByClass {
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
     return posterior.jet_pair(theta, v, w, order);
   }
+  double jet_pair_price(Order order) const { return posterior.jet_pair_price(order); }
+  glm::Posterior::Line line(VectorView theta, const Direction& v) { return posterior.line(theta, v); }
+  double refresh() { return posterior.refresh(); }
   double gradient(VectorView theta, std::span<double> out) { return posterior.gradient(theta, out); }
   std::vector<std::string> names() const {
     const std::size_t width = posterior.design().columns();

@@ -74,13 +74,13 @@ void FrameDirections::new_frame(const Stream& stream, std::uint64_t frame) {
   }
 }
 
-void FrameDirections::fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
+Support FrameDirections::fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
   const std::uint64_t frame = step / dimension_;
   const auto index = static_cast<std::size_t>(step % dimension_);
   if (frame != frame_ || stream.seed() != seed_ || stream.chain() != chain_) new_frame(stream, frame);
   if (dimension_ <= haar_limit) {
     std::copy_n(vectors_.begin() + static_cast<std::ptrdiff_t>(index * dimension_), dimension_, v.begin());
-    return;
+    return {0, dimension_};
   }
   std::size_t place = 0;  // i * index mod D
   for (std::size_t i = 0; i < dimension_; ++i) {
@@ -88,11 +88,14 @@ void FrameDirections::fill(const Stream& stream, std::uint64_t step, std::span<d
     place += index;
     if (place >= dimension_) place -= dimension_;
   }
+  return {0, dimension_};
 }
 
-void AxisDirections::fill(const Stream&, std::uint64_t step, std::span<double> v) {
+Support AxisDirections::fill(const Stream&, std::uint64_t step, std::span<double> v) {
+  const auto index = static_cast<std::size_t>(step % v.size());
   std::fill(v.begin(), v.end(), 0.0);
-  v[static_cast<std::size_t>(step % v.size())] = 1;
+  v[index] = 1;
+  return {index, 1};
 }
 
 BlockDirections::BlockDirections(std::size_t dimension, Blocks blocks) : blocks_(std::move(blocks)) {
@@ -106,6 +109,8 @@ BlockDirections::BlockDirections(std::size_t dimension, Blocks blocks) : blocks_
     begin_.push_back(begin_.back() + std::max<std::size_t>(1, share));
     total += block.size();
     frames_.try_emplace(block.size(), block.size());
+    const auto [first, last] = std::ranges::minmax(block);
+    supports_.push_back({first, last - first + 1});
     for (std::size_t i : block) {
       if (i >= dimension || seen[i])
         throw UsageError(fmt::format("parameter {} is in two blocks of directions, or is none", i + 1));
@@ -117,7 +122,7 @@ BlockDirections::BlockDirections(std::size_t dimension, Blocks blocks) : blocks_
         "the blocks of directions hold {} of {} parameters: the others would never move", total, dimension));
 }
 
-void BlockDirections::fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
+Support BlockDirections::fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
   const std::uint64_t sweep = step / begin_.back();
   const auto within = static_cast<std::size_t>(step % begin_.back());
   const auto block =
@@ -128,6 +133,7 @@ void BlockDirections::fill(const Stream& stream, std::uint64_t step, std::span<d
   frames_.at(parameters.size()).fill(stream, sweep * share + (within - begin_[block]), inside_);
   std::fill(v.begin(), v.end(), 0.0);
   for (std::size_t i = 0; i < parameters.size(); ++i) v[parameters[i]] = inside_[i];
+  return supports_[block];
 }
 
 MixedDirections::MixedDirections(std::size_t dimension, std::vector<Part> parts)
@@ -138,11 +144,11 @@ MixedDirections::MixedDirections(std::size_t dimension, std::vector<Part> parts)
   for (auto& part : parts_) part.weight /= total;
 }
 
-void MixedDirections::fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
+Support MixedDirections::fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
   double left = stream.uniform(step / stretch_, Purpose::shuffle, 1);
   std::size_t chosen = 0;
   while (chosen + 1 < parts_.size() && left >= parts_[chosen].weight) left -= parts_[chosen++].weight;
-  std::visit([&](auto& source) { source.fill(stream, step, v); }, parts_[chosen].source);
+  return std::visit([&](auto& source) { return source.fill(stream, step, v); }, parts_[chosen].source);
 }
 
 namespace {

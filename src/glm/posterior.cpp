@@ -28,25 +28,6 @@ void check(const Prior& prior, std::string_view what) {
                                  what, prior.degrees));
 }
 
-/// The place of theta on the line from `at` along v, if it is on it to within rounding.
-std::optional<double> place_on_line(VectorView theta, const std::vector<double>& at,
-                                    const std::vector<double>& v) {
-  std::size_t longest = 0;
-  for (std::size_t i = 1; i < v.size(); ++i)
-    if (std::abs(v[i]) > std::abs(v[longest])) longest = i;
-  if (v[longest] == 0) return {};
-  const double alpha = (theta[longest] - at[longest]) / v[longest];
-  constexpr double rounding = 1e-15;
-  for (std::size_t i = 0; i < v.size(); ++i) {
-    const double step = alpha * v[i];
-    // The recovered alpha carries the rounding of the longest entry.
-    const double slack =
-        rounding * (std::abs(at[i]) + std::abs(step) + std::abs(at[longest] * v[i] / v[longest]));
-    if (!(std::abs(theta[i] - (at[i] + step)) <= slack)) return {};
-  }
-  return alpha;
-}
-
 bool same(VectorView a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
@@ -165,82 +146,51 @@ double Posterior::log_scale(VectorView theta) const {
   return options_.known_scale ? std::log(*options_.known_scale) : 0.0;
 }
 
-void Posterior::afresh(VectorView at, bool offset, Predictor& out) {
-  out.at.assign(at.begin(), at.end());
-  const std::size_t stride = padded_rows(y_->rows());
-  out.values.resize(stride * y_->classes());
-  // Classes that a direction leaves alone (a block, an axis) need no product.
-  const std::size_t width = x_->columns();
-  const auto moves = [&](std::size_t k) {
-    const auto part = at.subspan(k * width, width);
-    return std::any_of(part.begin(), part.end(), [](double v) { return v != 0; });
-  };
-  for (std::size_t k = 0, end = 0; k < y_->classes(); k = end) {
-    const bool moved = moves(k);
-    for (end = k + 1; end < y_->classes() && moves(end) == moved;) ++end;
-    float* values = out.values.data() + k * stride;
-    if (moved)
-      x_->multiply(at.subspan(k * width, (end - k) * width), end - k, values, *pool_);
-    else
-      std::fill(values, values + (end - k) * stride, 0.0f);
-  }
-  if (offset && !y_->offset().empty())
-    for (std::size_t k = 0; k < y_->classes(); ++k)
-      for (std::size_t i = 0; i < stride; ++i) out.values[k * stride + i] += y_->offset()[i];
+void Posterior::afresh(const Direction& at, Predictor& out) {
+  const VectorView all = at.held();
+  out.at.assign(all.begin(), all.end());
+  out.support = at.support();
+  const std::size_t stride = padded_rows(y_->rows()), width = x_->columns(), classes = y_->classes();
+  out.values.resize(stride * classes);
+  // Classes that a block leaves alone need no product, and of a narrow one within a class a few columns do.
+  const std::size_t first = out.support.first, end = std::min(first + out.support.count, coefficients());
+  const std::size_t from = first < end ? first / width : 0, to = first < end ? (end - 1) / width + 1 : 0;
+  float* values = out.values.data();
+  std::fill(values, values + from * stride, 0.0f);
+  std::fill(values + to * stride, values + classes * stride, 0.0f);
+  constexpr std::size_t narrow = 8;  // a column by itself takes longer than as one of all
+  if (to == from + 1 && (end - first) * narrow <= width)
+    x_->multiply_block(first - from * width, all.subspan(first, end - first), values + from * stride, *pool_);
+  else if (to > from)
+    x_->multiply(all.subspan(from * width, (to - from) * width), to - from, values + from * stride, *pool_);
   out.known = true;
-  out.moves = 0;
+  out.moved = false;
   ++report_.products;
 }
 
-bool Posterior::move_to(VectorView theta) {
-  for (Predictor* from : {&here_, &base_})
-    for (const Predictor& d : directions_) {
-      if (!from->known || !d.known) continue;
-      const auto alpha = place_on_line(theta, from->at, d.at);
-      if (!alpha) continue;
-      const bool check = from->moves >= moves_between_products;
-      const auto step = static_cast<float>(*alpha);
-      Floats moved(from->values.size());
-      for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = from->values[i] + step * d.values[i];
-      const std::size_t moves = from->moves + 1;
-      if (from == &here_) std::swap(base_, here_);
-      if (check) {
-        afresh(theta, true, here_);
-        for (std::size_t i = 0; i < moved.size(); ++i)
-          report_.largest_drift =
-              std::max(report_.largest_drift,
-                       std::abs(static_cast<double>(here_.values[i]) - static_cast<double>(moved[i])));
-        return true;
-      }
-      here_.at.assign(theta.begin(), theta.end());
-      here_.values = std::move(moved);
-      here_.known = true;
-      here_.moves = moves;
-      ++report_.moves;
-      return true;
-    }
-  return false;
+void Posterior::add_offset(Predictor& out) const {
+  if (y_->offset().empty()) return;
+  const std::size_t stride = padded_rows(y_->rows());
+  for (std::size_t k = 0; k < y_->classes(); ++k)
+    for (std::size_t i = 0; i < stride; ++i) out.values[k * stride + i] += y_->offset()[i];
 }
 
 void Posterior::place(VectorView theta) {
   if (here_.known && same(theta, here_.at)) return;
-  if (base_.known && same(theta, base_.at)) {
-    std::swap(base_, here_);
-    return;
-  }
-  if (move_to(theta)) return;
   std::swap(base_, here_);
-  afresh(theta, true, here_);
+  if (here_.known && same(theta, here_.at)) return;
+  afresh(theta, here_);
+  add_offset(here_);
 }
 
-const Posterior::Predictor& Posterior::along(VectorView v) {
+const Posterior::Predictor& Posterior::along(const Direction& v) {
   for (std::size_t i : {latest_, 1 - latest_})
-    if (directions_[i].known && same(v, directions_[i].at)) {
+    if (directions_[i].known && directions_[i].support == v.support() && same(v.held(), directions_[i].at)) {
       latest_ = i;
       return directions_[i];
     }
   latest_ = 1 - latest_;
-  afresh(v, false, directions_[latest_]);
+  afresh(v, directions_[latest_]);
   return directions_[latest_];
 }
 
@@ -321,14 +271,22 @@ JetPair Posterior::jet_pair(VectorView theta, VectorView v, VectorView w, Order 
   place(theta);
   if (samples_scale()) return {jet(theta, v, order), jet(theta, w, order)};
   const Predictor& first = along(v);
-  const Predictor& second = along(w);
+  return pair_of_rows(first, along(w), 0, theta, order);
+}
+
+/// Jets along two lines, alpha along the first one, at theta; no scale parameter is sampled.
+JetPair Posterior::pair_of_rows(const Predictor& first, const Predictor& second, double alpha,
+                                VectorView theta, Order order) {
   const double scale = std::exp(log_scale(theta));
-  const RowLine line{
-      .eta = here_.values.data(), .d = first.values.data(), .next = second.values.data(), .scale = scale};
+  const RowLine line{.eta = here_.values.data(),
+                     .d = first.values.data(),
+                     .alpha = static_cast<float>(alpha),
+                     .next = second.values.data(),
+                     .scale = scale};
   const LineSums sums = y_->classes() > 1 ? softmax_sums(*y_, line, *pool_) : y_->sums(line, *pool_);
   const double value = sums.value + y_->constant(scale);
-  return {cut(sum_of({value, sums.slope, sums.curvature}, prior_jet(theta, v, 0)), order),
-          cut(sum_of({value, sums.next_slope, sums.next_curvature}, prior_jet(theta, w, 0)), order)};
+  return {cut(sum_of({value, sums.slope, sums.curvature}, prior_jet(theta, first.at, 0)), order),
+          cut(sum_of({value, sums.next_slope, sums.next_curvature}, prior_jet(theta, second.at, 0)), order)};
 }
 
 double Posterior::gradient(VectorView theta, std::span<double> out) {
@@ -356,23 +314,58 @@ double Posterior::gradient(VectorView theta, std::span<double> out) {
   return value;
 }
 
-Posterior::Line Posterior::line(VectorView theta, VectorView v) {
+Posterior::Line Posterior::line(VectorView theta, const Direction& v) {
   place(theta);
   along(v);
-  line_direction_.assign(v.begin(), v.end());
+  line_ = latest_;
   return Line(*this);
 }
 
 Jet Posterior::jet_on_line(double alpha, Order order) {
-  return cut(sum_of(rows_jet(directions_[latest_], line_direction_, alpha, order),
-                    prior_jet(here_.at, line_direction_, alpha)),
-             order);
+  const Predictor& d = directions_[line_];
+  return cut(sum_of(rows_jet(d, d.at, alpha, order), prior_jet(here_.at, d.at, alpha)), order);
+}
+
+JetPair Posterior::pair_on_line(double alpha, const Direction& next, Order order) {
+  latest_ = line_;  // so that the next direction takes the place of the other one
+  const Predictor& second = along(next);
+  const Predictor& first = directions_[line_];
+  std::vector<double> there = here_.at;
+  for (std::size_t i = 0; i < there.size(); ++i) there[i] += alpha * first.at[i];
+  if (samples_scale()) {
+    const Jet on_line = jet_on_line(alpha, order);
+    Predictor start = here_;
+    commit(alpha);
+    const Jet on_next =
+        cut(sum_of(rows_jet(second, second.at, 0, order), prior_jet(there, second.at, 0)), order);
+    here_ = std::move(start);
+    --report_.moves;
+    return {on_line, on_next};
+  }
+  return pair_of_rows(first, second, alpha, there, order);
 }
 
 void Posterior::commit(double alpha) {
-  std::vector<double> theta = here_.at;
-  for (std::size_t i = 0; i < theta.size(); ++i) theta[i] += alpha * line_direction_[i];
-  place(theta);
+  const Predictor& d = directions_[line_];
+  const auto step = static_cast<float>(alpha);
+  for (std::size_t i = 0; i < here_.at.size(); ++i) here_.at[i] += alpha * d.at[i];
+  for (std::size_t i = 0; i < here_.values.size(); ++i) here_.values[i] += step * d.values[i];
+  here_.moved = true;
+  ++report_.moves;
+}
+
+double Posterior::refresh() {
+  base_.known = directions_[0].known = directions_[1].known = false;
+  if (!here_.known || !here_.moved) return 0;
+  double drift = 0;
+  std::swap(base_, here_);
+  afresh(VectorView(base_.at), here_);
+  add_offset(here_);
+  for (std::size_t i = 0; i < here_.values.size(); ++i)
+    drift = std::max(
+        drift, std::abs(static_cast<double>(here_.values[i]) - static_cast<double>(base_.values[i])));
+  report_.largest_drift = std::max(report_.largest_drift, drift);
+  return drift;
 }
 
 PanelColumns Posterior::give_design(const Eigen::MatrixXd& matrix, ThreadPool& pool) {

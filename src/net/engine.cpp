@@ -6,8 +6,6 @@
 #include <cstring>
 #include <limits>
 
-#include "in_order.hpp"
-
 namespace onward::net {
 namespace {
 
@@ -65,12 +63,6 @@ std::size_t choose_narrow_piece(const Layout& layout, std::size_t rows) {
   return std::min(rows, static_cast<std::size_t>(chunks * chunk));
 }
 
-std::size_t pieces(std::size_t rows, std::size_t piece) { return (rows + piece - 1) / piece; }
-
-std::size_t rows_of(std::size_t number, std::size_t piece, std::size_t rows) {
-  return std::min(piece, rows - number * piece);
-}
-
 }  // namespace
 
 LineNorms& LineNorms::operator+=(const LineNorms& other) {
@@ -79,28 +71,6 @@ LineNorms& LineNorms::operator+=(const LineNorms& other) {
   v_v += other.v_v;
   fits = fits && other.fits;
   return *this;
-}
-
-template <class Memory>
-std::unique_ptr<Memory> Engine::Lender<Memory>::take(const Plan& plan) {
-  {
-    const std::lock_guard lock(mutex);
-    if (!idle.empty()) {
-      auto memory = std::move(idle.back());
-      idle.pop_back();
-      return memory;
-    }
-  }
-  if constexpr (std::is_constructible_v<Memory, const Plan&>)
-    return std::make_unique<Memory>(plan);
-  else
-    return std::make_unique<Memory>();
-}
-
-template <class Memory>
-void Engine::Lender<Memory>::give(std::unique_ptr<Memory> memory) {
-  const std::lock_guard lock(mutex);
-  idle.push_back(std::move(memory));
 }
 
 Engine::Engine(std::shared_ptr<const Network> network, Inputs inputs, const PosteriorOptions& options,
@@ -115,10 +85,10 @@ Engine::Engine(std::shared_ptr<const Network> network, Inputs inputs, const Post
                                         : choose_piece(network_->layout, inputs_.count(), 64)),
       pool_(std::move(pool)),
       plan_(*network_, piece_),
-      parameters_(network_->layout.parameter_count()) {
+      parameters_(network_->layout.parameter_count()),
+      moves_(plan_.units().size()) {
   if (!NarrowNetwork::takes(network_->layout)) return;
   narrow_.emplace(plan_);
-  moves_.resize(plan_.units().size());
   if (options.piece == 0) piece_ = choose_narrow_piece(network_->layout, inputs_.count());
 }
 
@@ -140,13 +110,14 @@ LineNorms Engine::take(const VectorSource& theta, const VectorSource* v, Floats&
   return tree_sum(std::span<const LineNorms>(norms));
 }
 
-LineNorms Engine::place(const VectorSource& theta, const VectorSource* v, Next next) {
+LineNorms Engine::place(const VectorSource& theta, const VectorSource* v, Next next, const Where& where) {
   const LineNorms norms = take(theta, v, v_floats_);
   start_ = store_ = 0;
+  at_hand_ = nullptr;
   if (narrow_ && next != Next::gradient) {
-    find_known(next == Next::forward && v);
+    if (next == Next::forward && v) find_known(where);
   } else {
-    if (next == Next::forward && kept_bytes_ > 0) choose_kept(v);
+    if (next == Next::forward && kept_bytes_ > 0) choose_kept(v, where);
     pack(v ? 1 : 0);
   }
   return norms;
@@ -190,55 +161,72 @@ std::size_t Engine::known_floats() const {
   return narrow_->keeps_values() && 2 * floats * sizeof(float) <= known_bytes_ ? floats : 0;
 }
 
-/// Whose values are known where we are, and where those of all are to be kept.
-void Engine::find_known(bool on_a_line) {
-  at_hand_ = nullptr;
-  known_units_ = 0;
-  if (!on_a_line) return;
+/// Which units the direction moves; the first of them.
+std::size_t Engine::mark_moving(const Where& where) {
   const auto& units = plan_.units();
+  const std::size_t end = where.support.first + where.support.count;
   for (std::size_t u = 0; u < units.size(); ++u)
-    moves_[u] = std::any_of(v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].begin),
-                            v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].end),
-                            [](float x) { return x != 0; });
-  const std::size_t kept = known_floats();
+    moves_[u] = where.support.count > 0
+                    ? std::max(units[u].begin, where.support.first) < std::min(units[u].end, end)
+                    : std::any_of(v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].begin),
+                                  v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].end),
+                                  [](float x) { return x != 0; });
+  return static_cast<std::size_t>(std::find(moves_.begin(), moves_.end(), 1) - moves_.begin());
+}
+
+/// Whose values are known where we are, and where those of all are to be kept. On a line that is told; else
+/// the place is compared with the two that are known.
+void Engine::find_known(const Where& where) {
+  known_units_ = 0;
+  before_ = nullptr;
+  const std::size_t still = mark_moving(where), kept = known_floats(), all = plan_.units().size();
   if (kept == 0) return;
-  // The place that shares most with this one: a line within a layer leaves all before it as they were.
-  for (KnownValues& known : known_) {
-    if (!known.filled) continue;
+  if (where.on_line && line_start_ && line_start_->filled) {
+    before_ = line_start_;
+    known_units_ = still;
+  } else {
+    before_ = most_alike();
+  }
+  if (known_units_ == all) {
+    at_hand_ = before_;
+  } else {
+    at_hand_ = before_ == &known_[0] ? &known_[1] : &known_[0];
+    at_hand_->filled = false;
+    at_hand_->theta.resize(parameters_);
+    at_hand_->values.resize(kept);
+  }
+  latest_ = static_cast<std::size_t>(at_hand_ - known_.data());
+}
+
+/// Of the places that are known the one that shares most units with this one, from the first on.
+KnownValues* Engine::most_alike() {
+  const auto& units = plan_.units();
+  KnownValues* best = nullptr;
+  for (KnownValues* known : {&known_[latest_], &known_[1 - latest_]}) {
+    if (!known->filled) continue;
     const auto is_same = [&](const Unit& unit) {
-      return std::memcmp(theta_floats_.data() + unit.begin, known.theta.data() + unit.begin,
+      return std::memcmp(theta_floats_.data() + unit.begin, known->theta.data() + unit.begin,
                          (unit.end - unit.begin) * sizeof(float)) == 0;
     };
     std::size_t same = 0;
     while (same < units.size() && is_same(units[same])) ++same;
-    if (at_hand_ && same <= known_units_) continue;
+    if (best && same <= known_units_) continue;
     known_units_ = same;
-    at_hand_ = &known;
+    best = known;
   }
-  if (at_hand_) std::swap(*at_hand_, known_[0]);
-  at_hand_ = &known_[0];
-  if (known_units_ == units.size()) return;
-  std::swap(known_[0], known_[1]);
-  at_hand_->filled = false;
-  at_hand_->theta.resize(parameters_);
-  at_hand_->values.resize(kept);
+  return best;
 }
 
 /// Where to start, and what to keep for the next evaluation on this line.
-void Engine::choose_kept(bool on_a_line) {
+void Engine::choose_kept(bool has_direction, const Where& where) {
   const auto& units = plan_.units();
   // The line leaves all tensors alone up to this one.
-  std::size_t still = units.size();
-  if (on_a_line)
-    for (std::size_t u = units.size(); u-- > 0;)
-      if (std::any_of(v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].begin),
-                      v_floats_.begin() + static_cast<std::ptrdiff_t>(units[u].end),
-                      [](float x) { return x != 0; }))
-        still = u;
-  if (kept_.tensor > 0 && kept_.tensor <= still &&
-      std::equal(kept_.theta.begin(), kept_.theta.end(), theta_floats_.begin()))
-    start_ = kept_.tensor;
-  if (!on_a_line || still == units.size()) return;
+  const std::size_t still = has_direction ? mark_moving(where) : units.size();
+  if (!where.on_line)
+    kept_holds_ =
+        kept_.tensor > 0 && std::equal(kept_.theta.begin(), kept_.theta.end(), theta_floats_.begin());
+  if (kept_holds_ && kept_.tensor <= still) start_ = kept_.tensor;
+  if (!has_direction || still == units.size()) return;
 
   std::size_t wanted = 0;
   for (std::size_t tensor = 1; tensor <= still; ++tensor)
@@ -325,7 +313,7 @@ void Engine::for_narrow_pieces(const Inputs& inputs, std::size_t order, KnownVal
     NarrowNetwork::Values values;
     if (known) {
       const std::size_t at = i * narrow_->kept_size(piece_);
-      const float* before = known_units_ > 0 ? known_[1].values.data() + at : nullptr;
+      const float* before = before_ ? before_->values.data() + at : nullptr;
       values = {known->values.data() + at, before, known_units_};
     }
     use(i * piece_, rows, narrow_->forward(inputs, i * piece_, rows, order, line, values, *memory));
@@ -347,6 +335,7 @@ void Engine::forward(std::size_t order, const UseOutputs& use) {
     return for_pieces(inputs_, wanted(order), start_, 0, use);
   }
   ++kept_report_.stored;
+  kept_holds_ = false;
   const std::size_t size = plan_.shape(store_).size() * inputs_.count();
   kept_.tensor = 0;
   if (kept_.rows.size() != size) {
@@ -362,6 +351,7 @@ void Engine::forward(std::size_t order, const UseOutputs& use) {
   }
   const std::size_t before = store_ < plan_.units().size() ? plan_.units()[store_].begin : parameters_;
   kept_.theta.assign(theta_floats_.begin(), theta_floats_.begin() + static_cast<std::ptrdiff_t>(before));
+  kept_holds_ = true;
 }
 
 void Engine::forward_two(const UseOutputs& use) {
@@ -373,80 +363,6 @@ void Engine::predict(const Inputs& inputs, const UseOutputs& use) {
     for_narrow_pieces(inputs, 0, nullptr, use);
   else
     for_pieces(inputs, wanted(0), 0, 0, use);
-}
-
-/// Leaves the kept tensors and the last segment.
-void Engine::tape_forward(std::size_t first, std::size_t rows, Tape& tape, BackwardMemory& memory) {
-  inputs_.read_channels_last(first, rows, tape.tensor(0));
-  forward_on_tape(plan_, 0, plan_.units().size(), rows, theta_, tape, memory.bench);
-}
-
-void Engine::tape_backward(std::size_t first, std::size_t rows, Tape& tape, BackwardMemory& memory,
-                           const Loss& loss) {
-  const auto& kept = tape.kept();
-  memory.gradient.resize(parameters_);
-  const std::size_t outputs = rows * network_->layout.output().size();
-  Floats by_outputs = memory.adjoints.take(outputs);
-  loss(first, rows, tape.tensor(kept.back()), by_outputs.data());
-  memory.adjoints.give(kept.back(), std::move(by_outputs), outputs);
-  for (std::size_t i = kept.size() - 1; i-- > 0;) {
-    if (i + 2 < kept.size())
-      forward_on_tape(plan_, kept[i], kept[i + 1] - 1, rows, theta_, tape, memory.bench);
-    backward(plan_, kept[i], kept[i + 1], rows, theta_, *backward_weights_, tape, memory.adjoints,
-             memory.gradient.data(), memory.bench);
-  }
-}
-
-void Engine::gradient(GradientForm form, const Loss& loss, std::span<double> out) {
-  const std::size_t rows = inputs_.count(), piece = gradient_piece_, count = pieces(rows, piece),
-                    units = plan_.units().size();
-  for (const std::size_t in_piece : {std::min(piece, rows), rows % piece})
-    if (in_piece > 0) plan_.prepare_backward(in_piece);
-  if (!backward_weights_) backward_weights_ = plan_.make_backward_weights();
-  pool_->for_each(units, [&](std::size_t i) {
-    const OneThread one_thread;
-    auto memory = backward_memory_.take(plan_);
-    plan_.pack_backward(i, theta_floats_.data(), *backward_weights_, memory->bench);
-    backward_memory_.give(std::move(memory));
-  });
-
-  const std::vector<std::size_t> kept =
-      form == GradientForm::checkpoint ? checkpoints(plan_) : std::vector<std::size_t>{0, units};
-  std::vector<std::unique_ptr<Tape>> tapes(count);  // of the form that keeps all
-  const auto make_tape = [&](std::size_t i) {
-    return std::make_unique<Tape>(plan_, kept, form == GradientForm::whole ? rows_of(i, piece, rows) : piece);
-  };
-  if (form == GradientForm::whole)
-    pool_->for_each(count, [&](std::size_t i) {
-      const OneThread one_thread;
-      auto memory = backward_memory_.take(plan_);
-      tapes[i] = make_tape(i);
-      tape_forward(i * piece, rows_of(i, piece, rows), *tapes[i], *memory);
-      backward_memory_.give(std::move(memory));
-    });
-
-  std::fill(out.begin(), out.end(), 0.0);
-  InOrder in_order;
-  pool_->for_each(count, [&](std::size_t i) {
-    try {
-      const OneThread one_thread;
-      auto memory = backward_memory_.take(plan_);
-      const std::size_t in_piece = rows_of(i, piece, rows);
-      if (form != GradientForm::whole) {
-        if (!memory->tape || memory->tape->kept() != kept) memory->tape = make_tape(i);
-        tape_forward(i * piece, in_piece, *memory->tape, *memory);
-      }
-      tape_backward(i * piece, in_piece, form == GradientForm::whole ? *tapes[i] : *memory->tape, *memory,
-                    loss);
-      in_order.use(i, [&] {
-        for (std::size_t p = 0; p < memory->gradient.size(); ++p) out[p] += memory->gradient[p];
-      });
-      backward_memory_.give(std::move(memory));
-    } catch (...) {
-      in_order.fail();
-      throw;
-    }
-  });
 }
 
 std::size_t Engine::forward_bytes(std::size_t order) const {
@@ -466,22 +382,6 @@ std::size_t Engine::forward_bytes(std::size_t order) const {
   const PieceMemory memory(plan_);
   return weights + at_once * (memory.trunk.bytes(std::min(plan_.chunk(), in_piece), parts) +
                               memory.head.bytes(in_piece, parts));
-}
-
-std::size_t Engine::gradient_bytes(GradientForm form) const {
-  const std::size_t rows = inputs_.count();
-  const std::size_t units = plan_.units().size(), parameters = parameters_ * sizeof(float);
-  const std::size_t at_once = std::min(pool_->threads(), pieces(rows, gradient_piece_)),
-                    in_piece = std::min(gradient_piece_, rows);
-  const auto kept =
-      form == GradientForm::checkpoint ? checkpoints(plan_) : std::vector<std::size_t>{0, units};
-  std::size_t largest = 0;
-  for (std::size_t tensor = 0; tensor <= units; ++tensor)
-    largest = std::max(largest, plan_.shape(tensor).size());
-  const std::size_t tape_rows = form == GradientForm::whole ? rows : at_once * in_piece;
-  // theta, packed for both ways; of each thread its gradient and two adjoints.
-  return parameters + 2 * plan_.packed_bytes() + tape_rows * tape_floats(plan_, kept) * sizeof(float) +
-         at_once * (parameters + 2 * in_piece * largest * sizeof(float));
 }
 
 }  // namespace onward::net

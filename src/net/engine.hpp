@@ -26,8 +26,8 @@ struct KeptTensor {
   Floats rows;
 };
 
-/// Values of all units and rows of a narrow network. A line kernel takes two jets a step, the first where the
-/// last step ended: there values are known and slopes alone are new.
+/// Values of all units and rows of a narrow network. A line begins where the last one ended: there values are
+/// known and slopes alone are new; and on a line within a layer all before it stay what they are.
 struct KnownValues {
   bool filled = false;
   Floats theta;  ///< where
@@ -40,6 +40,19 @@ struct LineNorms {
   bool fits = true;  ///< every entry of theta is a finite float
   LineNorms& operator+=(const LineNorms& other);
 };
+
+/// What is known of a place and a direction before they are looked at.
+struct Where {
+  Support support;       ///< of the direction; no entries: it has to be looked at
+  bool on_line = false;  ///< it differs from the line's start within the support alone
+};
+
+/// How many pieces there are, and how many rows one of them has.
+inline std::size_t pieces(std::size_t rows, std::size_t piece) { return (rows + piece - 1) / piece; }
+
+inline std::size_t rows_of(std::size_t number, std::size_t piece, std::size_t rows) {
+  return std::min(piece, rows - number * piece);
+}
 
 class Engine {
  public:
@@ -56,7 +69,9 @@ class Engine {
   /// What is called after place(); what that does not need is left out.
   enum class Next { forward, predict, gradient };
   /// Goes to theta, on a line along v (order 0: null). Entries after the network's parameters are ignored.
-  LineNorms place(const VectorSource& theta, const VectorSource* v, Next next);
+  LineNorms place(const VectorSource& theta, const VectorSource* v, Next next, const Where& where = {});
+  /// The place of the last forward() is where a line starts, or goes on from.
+  void start_line() { line_start_ = at_hand_; }
 
   /// The same on two lines, for forward_two.
   std::array<LineNorms, 2> place_two(const VectorSource& theta, const VectorSource& v, const VectorSource& w);
@@ -105,9 +120,11 @@ class Engine {
   void pack(std::size_t directions);
   Wanted wanted(std::size_t order) const;
   std::size_t known_floats() const;
-  void find_known(bool on_a_line);
+  std::size_t mark_moving(const Where& where);
+  void find_known(const Where& where);
+  KnownValues* most_alike();
   void prepare(std::size_t rows, std::size_t order);
-  void choose_kept(bool on_a_line);
+  void choose_kept(bool has_direction, const Where& where);
   void for_pieces(const Inputs& inputs, const Wanted& wanted, std::size_t start, std::size_t store,
                   const UseOutputs& use);
   Stack piece_forward(const Inputs& inputs, std::size_t first, std::size_t rows, const Wanted& wanted,
@@ -129,11 +146,15 @@ class Engine {
   Floats theta_floats_, v_floats_, w_floats_;
   Weights theta_;
   std::optional<Weights> v_, w_;
-  std::vector<char> moves_;           // a unit each; of narrow networks
-  std::array<KnownValues, 2> known_;  // at the last place and the one before
-  KnownValues* at_hand_ = nullptr;    // of the next evaluation: known, or to be filled
-  std::size_t known_units_ = 0;       // units whose values are known; before all are: those of known_[1]
+  std::vector<char> moves_;           // a unit each
+  std::array<KnownValues, 2> known_;  // at two places
+  KnownValues* at_hand_ = nullptr;    // of the next evaluation: known, or to be filled; null: not kept
+  KnownValues* before_ = nullptr;     // whose first units have the same values there
+  std::size_t known_units_ = 0;       // how many those are
+  KnownValues* line_start_ = nullptr;
+  std::size_t latest_ = 0;  // which of the two was used last
   KeptTensor kept_;
+  bool kept_holds_ = false;  // on the present line
   KeptReport kept_report_;
   std::size_t start_ = 0;  // the tensor that the next evaluation starts from: 0, or the one that is kept
   std::size_t store_ = 0;  // the tensor that it is to keep, or 0
@@ -142,5 +163,27 @@ class Engine {
   Lender<NarrowNetwork::Memory> narrow_memory_;
   Lender<BackwardMemory> backward_memory_;
 };
+
+template <class Memory>
+std::unique_ptr<Memory> Engine::Lender<Memory>::take(const Plan& plan) {
+  {
+    const std::lock_guard lock(mutex);
+    if (!idle.empty()) {
+      auto memory = std::move(idle.back());
+      idle.pop_back();
+      return memory;
+    }
+  }
+  if constexpr (std::is_constructible_v<Memory, const Plan&>)
+    return std::make_unique<Memory>(plan);
+  else
+    return std::make_unique<Memory>();
+}
+
+template <class Memory>
+void Engine::Lender<Memory>::give(std::unique_ptr<Memory> memory) {
+  const std::lock_guard lock(mutex);
+  idle.push_back(std::move(memory));
+}
 
 }  // namespace onward::net

@@ -70,8 +70,8 @@ class Posterior::Implementation {
     return jet_from(HeldVector(theta), order == Order::value ? nullptr : &direction, order);
   }
 
-  Jet jet_from(const VectorSource& theta, const VectorSource* v, Order order) {
-    const LineNorms norms = engine->place(theta, v, Engine::Next::forward);
+  Jet jet_from(const VectorSource& theta, const VectorSource* v, Order order, const Where& where = {}) {
+    const LineNorms norms = engine->place(theta, v, Engine::Next::forward, where);
     if (!norms.fits) return {-std::numeric_limits<double>::infinity(), 0, 0};
     std::vector<Sums> sums = room_for_sums(engine->piece());
     engine->forward(static_cast<std::size_t>(order),
@@ -82,10 +82,15 @@ class Posterior::Implementation {
   }
 
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
-    if (jet_pair_price(order) >= 2) return {jet(theta, v, order), jet(theta, w, order)};
     for (const VectorView direction : {v, w}) check_size(direction, "a direction");
     check_size(theta, "theta");
-    const HeldVector place(theta), first_line(v), second_line(w);
+    return jet_pair_from(HeldVector(theta), HeldVector(v), HeldVector(w), order);
+  }
+
+  JetPair jet_pair_from(const VectorSource& place, const VectorSource& first_line,
+                        const VectorSource& second_line, Order order) {
+    if (jet_pair_price(order) >= 2)
+      return {jet_from(place, &first_line, order), jet_from(place, &second_line, order)};
     const auto norms = engine->place_two(place, first_line, second_line);
     constexpr Jet nowhere{-std::numeric_limits<double>::infinity(), 0, 0};
     if (!norms[0].fits) return {nowhere, nowhere};
@@ -98,6 +103,11 @@ class Posterior::Implementation {
     });
     return {finished(sums[0], norms[0], noise(place, &first_line), order),
             finished(sums[1], norms[1], noise(place, &second_line), order)};
+  }
+
+  void check_line(VectorView theta, const Direction& v) const {
+    check_size(theta, "theta");
+    if (!v.source()) check_size(v.held(), "a direction");
   }
 
   double jet_pair_price(Order order) const { return order == Order::slope ? engine->price_of_two() : 2.0; }
@@ -265,6 +275,35 @@ Jet Posterior::jet_from(const VectorSource& theta, const VectorSource* v, Order 
 }
 JetPair Posterior::jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
   return implementation_->jet_pair(theta, v, w, order);
+}
+Posterior::Line Posterior::line(VectorView theta, const Direction& v) {
+  implementation_->check_line(theta, v);
+  return Line(*implementation_, theta, v);
+}
+Jet Posterior::Line::jet(double alpha, Order order) {
+  const PlaceOnLine place(theta_, alpha, v_);
+  if (order == Order::value) return posterior_->jet_from(place, nullptr, order);
+  const DirectionSource v(v_);
+  const Jet jet = posterior_->jet_from(place, &v, order, {v_.support(), started_ && alpha != 0});
+  if (alpha == 0) {
+    posterior_->engine->start_line();
+    started_ = true;
+  }
+  latest_ = alpha;
+  return jet;
+}
+JetPair Posterior::Line::jet_pair(double alpha, const Direction& next, Order order) {
+  started_ = false;
+  latest_.reset();
+  return posterior_->jet_pair_from(PlaceOnLine(theta_, alpha, v_), DirectionSource(v_), DirectionSource(next),
+                                   order);
+}
+void Posterior::Line::commit(double alpha) {
+  if (alpha == latest_)
+    posterior_->engine->start_line();
+  else
+    started_ = false;
+  latest_.reset();
 }
 double Posterior::jet_pair_price(Order order) const { return implementation_->jet_pair_price(order); }
 double Posterior::gradient(VectorView theta, std::span<double> out) {

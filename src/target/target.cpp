@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <new>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -36,6 +36,17 @@ Result nowhere() {
     return jet;
 }
 
+/// Whether theta + alpha v is a place.
+bool all_finite(VectorView theta, double alpha, VectorView v) {
+  std::array<double, 32> zeros{};
+  std::size_t i = 0;
+  for (; i + zeros.size() <= v.size(); i += zeros.size())
+    for (std::size_t lane = 0; lane < zeros.size(); ++lane)
+      zeros[lane] += 0 * (theta[i + lane] + alpha * v[i + lane]);
+  for (; i < v.size(); ++i) zeros[0] += 0 * (theta[i] + alpha * v[i]);
+  return std::all_of(zeros.begin(), zeros.end(), [](double zero) { return zero == 0; });
+}
+
 void count_throw(Counts& counts, const char* message) {
   ++counts.nonfinite;
   if (counts.threw++ == 0) counts.first_message = message;
@@ -56,14 +67,12 @@ Counts& Counts::operator+=(const Counts& other) {
   return *this;
 }
 
-/// What the model says, or, if it throws, that there is no density.
+/// What the model says, or, if it throws std::domain_error, that there is no density.
 template <class Evaluate>
 auto AnyTarget::guarded(const Evaluate& evaluate) -> decltype(evaluate()) {
   try {
     return evaluate();
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& problem) {
+  } catch (const std::domain_error& problem) {
     count_throw(counts_, problem.what());
     return nowhere<decltype(evaluate())>();
   }
@@ -104,19 +113,96 @@ Jet AnyTarget::jet(VectorView theta, VectorView v, Order order) {
 }
 
 Jet AnyTarget::jet_from(const VectorSource& theta, const VectorSource* v, Order order) {
-  if (!has_jet_from())
-    throw UsageError("this target offers no jets of vectors that are not in memory: use held ones");
+  check_reads_sources();
   return counted(order, [&] { return guarded([&] { return model_->jet_from(theta, v, order); }); });
+}
+
+/// An evaluation along two lines at once.
+template <class Guarded>
+JetPair AnyTarget::counted_pair(Order order, const Guarded& guarded) {
+  ++(order == Order::slope ? counts_.slope_pairs : counts_.curvature_pairs);
+  const std::uint64_t before = counts_.nonfinite;
+  const JetPair raw = guarded();
+  const JetPair pair{settled(raw.first), settled(raw.second)};
+  if (pair.first.value == minus_infinity && counts_.nonfinite == before) ++counts_.nonfinite;
+  return pair;
 }
 
 JetPair AnyTarget::jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
   if (!model_->has_jet_pair()) return {jet(theta, v, order), jet(theta, w, order)};
-  ++(order == Order::slope ? counts_.slope_pairs : counts_.curvature_pairs);
-  const std::uint64_t before = counts_.nonfinite;
-  const JetPair raw = guarded(theta, [&] { return model_->jet_pair(theta, v, w, order); });
-  const JetPair pair{settled(raw.first), settled(raw.second)};
-  if (pair.first.value == minus_infinity && counts_.nonfinite == before) ++counts_.nonfinite;
-  return pair;
+  return counted_pair(order,
+                      [&] { return guarded(theta, [&] { return model_->jet_pair(theta, v, w, order); }); });
+}
+
+void AnyTarget::check_reads_sources() const {
+  if (!has_jet_from())
+    throw UsageError("this target offers no jets of vectors that are not in memory: use held ones");
+}
+
+/// theta + alpha v, in memory.
+VectorView AnyTarget::Line::place(double alpha) {
+  if (alpha == 0) return *position_;
+  std::vector<double>& out = target_->place_;
+  const VectorView theta = *position_, v = v_.held();
+  out.resize(theta.size());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = theta[i] + alpha * v[i];
+  placed_ = alpha;
+  return out;
+}
+
+/// What the model's own line says of a place, if it is one. Of directions that are not in memory the model
+/// itself sees whether they lead to one.
+template <class Evaluate>
+auto AnyTarget::Line::guarded(double alpha, const Evaluate& evaluate) -> decltype(evaluate()) {
+  AnyTarget& t = *target_;
+  if (!v_.source() && !all_finite(*position_, alpha, v_.held())) {
+    ++t.counts_.nonfinite;
+    return nowhere<decltype(evaluate())>();
+  }
+  return t.guarded([&] {
+    if (!started_) t.model_->start_line(*position_, v_);
+    started_ = true;
+    return evaluate();
+  });
+}
+
+Jet AnyTarget::Line::jet(double alpha, Order order) {
+  AnyTarget& t = *target_;
+  if (plain_) return t.jet(place(alpha), along(order), order);
+  if (t.model_->has_line)
+    return t.counted(order, [&] { return guarded(alpha, [&] { return t.model_->line_jet(alpha, order); }); });
+  return t.jet_from(PlaceOnLine(*position_, alpha, v_), order == Order::value ? nullptr : v_.source(), order);
+}
+
+JetPair AnyTarget::Line::jet_pair(double alpha, const Direction& next, Order order) {
+  AnyTarget& t = *target_;
+  if (t.model_->has_line_pair())
+    return t.counted_pair(
+        order, [&] { return guarded(alpha, [&] { return t.model_->line_jet_pair(alpha, next, order); }); });
+  if (!plain_ || next.source())
+    throw UsageError("this target offers no jets along two lines at once: ask for them one by one");
+  return t.jet_pair(place(alpha), v_.held(), next.held(), order);
+}
+
+void AnyTarget::Line::move(double alpha) {
+  AnyTarget& t = *target_;
+  if (plain_) {
+    if (placed_ != alpha) place(alpha);
+    std::swap(*position_, t.place_);
+    placed_ = 0;
+    return;
+  }
+  if (started_) t.model_->commit(alpha);
+  if (!v_.source()) {
+    for (std::size_t i = 0; i < position_->size(); ++i) (*position_)[i] += alpha * v_.held()[i];
+    return;
+  }
+  std::array<double, 4096> stretch;
+  for (std::size_t first = 0; first < position_->size(); first += stretch.size()) {
+    const std::size_t count = std::min(stretch.size(), position_->size() - first);
+    const VectorView there = PlaceOnLine(*position_, alpha, v_).read(first, std::span(stretch).first(count));
+    std::copy(there.begin(), there.end(), position_->begin() + static_cast<std::ptrdiff_t>(first));
+  }
 }
 
 double AnyTarget::gradient(VectorView theta, std::span<double> out) {
@@ -133,9 +219,7 @@ double AnyTarget::gradient(VectorView theta, std::span<double> out) {
   }
   try {
     value = model_->gradient(theta, out);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& problem) {
+  } catch (const std::domain_error& problem) {
     count_throw(counts_, problem.what());
     std::fill(out.begin(), out.end(), 0.0);
     return minus_infinity;

@@ -229,7 +229,7 @@ double line_z(const Problem& p, Fault fault, std::size_t draws) {
       for (std::size_t i = 0; i < n; ++i) {
         std::vector<double> axis(n, 0.0);
         axis[i] = 1;
-        auto line = posterior.line(theta, axis);
+        auto line = posterior.line(theta, Direction(axis));
         const auto scale = [](const Jet& jet) {
           return std::max({std::abs(jet.curvature), 0.02 * jet.slope * jet.slope, 1e-12});
         };

@@ -99,7 +99,7 @@ TEST(Posterior, LinesMoveAndCommit) {
     const auto terms = 10 * static_cast<double>(p.rows);
     for (std::uint64_t step = 1; step < 4; ++step) {
       const auto v = normals(p.dimension(), step, 0.4);
-      auto line = ours.line(theta, v);
+      auto line = ours.line(theta, Direction(v));
       auto there = theta;
       for (const double alpha : {-0.7, 0.0, 0.4}) {
         for (std::size_t i = 0; i < theta.size(); ++i) there[i] = theta[i] + alpha * v[i];
@@ -112,28 +112,108 @@ TEST(Posterior, LinesMoveAndCommit) {
   }
 }
 
-/// A chain on a line needs one product with X a step: the place on the line is recognised.
-TEST(Posterior, PlacesOnKnownLinesNeedNoProduct) {
+/// A step of a line kernel by hand: one product with X, that of its direction.
+void travel(glm::Posterior& posterior, std::vector<double>& theta, std::size_t steps,
+            std::uint64_t seed = 1) {
+  for (std::size_t step = 0; step < steps; ++step) {
+    const auto v = normals(theta.size(), seed + step);
+    auto line = posterior.line(theta, Direction(v));
+    line.jet(0, Order::curvature);
+    const double alpha = step % 2 == 0 ? 0.05 : -0.04;
+    line.jet(alpha, Order::curvature);
+    if (step % 3 == 0) continue;  // rejected
+    line.commit(alpha);
+    for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = theta[i] + alpha * v[i];
+  }
+}
+
+TEST(Posterior, AStepOnALineNeedsOneProduct) {
   const Problem p = problem(glm::Family::bernoulli, {.rows = 2000, .predictors = 6});
   auto ours = p.posterior();
   auto theta = normals(p.dimension(), 0, 0.3);
-  constexpr std::size_t steps = 500;
-  ours.jet(theta, normals(p.dimension(), 1), Order::value);
-  for (std::size_t step = 0; step < steps; ++step) {
-    const auto v = normals(p.dimension(), step + 1);
-    ours.jet(theta, v, Order::curvature);
-    const double alpha = step % 2 == 0 ? 0.05 : -0.04;
-    auto there = theta;
-    for (std::size_t i = 0; i < theta.size(); ++i) there[i] = theta[i] + alpha * v[i];
-    ours.jet(there, v, Order::curvature);
-    if (step % 3 != 0) theta = there;  // sometimes rejected
-  }
-  EXPECT_LE(ours.cache().products, steps + 1 + steps / glm::Posterior::moves_between_products);
+  constexpr std::size_t steps = 300;
+  travel(ours, theta, steps);
+  EXPECT_EQ(ours.cache().products, steps + 1);
+  EXPECT_EQ(ours.cache().moves, steps * 2 / 3);
+  EXPECT_EQ(ours.cache().largest_drift, 0) << "it is measured by refresh()";
+  ours.refresh();
+  EXPECT_EQ(ours.cache().products, steps + 2);
   EXPECT_GT(ours.cache().largest_drift, 0);
   EXPECT_LT(ours.cache().largest_drift, 2e-5);
   const auto v = normals(p.dimension(), 9999);
   expect_near(ours.jet(theta, v, Order::curvature),
               target(p.dimension(), ReferenceDensity{p}).jet(theta, v, Order::curvature), 1e5);
+}
+
+/// After refresh() nothing is left of the way: a target that has never been anywhere has the same bits.
+TEST(Posterior, RefreshedItDependsOnThePlaceAlone) {
+  for (const glm::Family family : all_families()) {
+    SCOPED_TRACE(glm::to_string(family));
+    const Problem p = problem(family, {.rows = 500, .predictors = 9, .offset = true});
+    auto travelled = p.posterior();
+    auto theta = normals(p.dimension(), 0, 0.1);
+    travel(travelled, theta, 50);
+    auto unrefreshed = travelled;
+    travelled.refresh();
+    auto fresh = p.posterior();
+    const auto v = normals(p.dimension(), 7), w = normals(p.dimension(), 8);
+    bool drifted = false;
+    const auto expect_same = [](const Jet& a, const Jet& b) {
+      EXPECT_EQ(a.value, b.value);
+      EXPECT_EQ(a.slope, b.slope);
+      EXPECT_EQ(a.curvature, b.curvature);
+    };
+    for (const Support support : {Support{}, Support{3, 2}, Support{4, 1}}) {
+      std::vector<double> direction = v;
+      for (std::size_t i = 0; support.count > 0 && i < v.size(); ++i)
+        if (i < support.first || i >= support.first + support.count) direction[i] = 0;
+      auto one = travelled.line(theta, {direction, support}), other = fresh.line(theta, {direction, support});
+      expect_same(one.jet(0, Order::curvature), other.jet(0, Order::curvature));
+      expect_same(one.jet(0.2, Order::slope), other.jet(0.2, Order::slope));
+      const JetPair a = one.jet_pair(0.1, Direction(w), Order::curvature),
+                    b = other.jet_pair(0.1, Direction(w), Order::curvature);
+      expect_same(a.first, b.first);
+      expect_same(a.second, b.second);
+      auto third = unrefreshed.line(theta, {direction, support});
+      drifted = drifted || third.jet(0.2, Order::slope).slope != other.jet(0.2, Order::slope).slope;
+    }
+    EXPECT_TRUE(drifted) << "or this test would show nothing";
+  }
+}
+
+TEST(Posterior, BlocksAndAxesAreLinesLikeOthers) {
+  for (const glm::Family family : all_families()) {
+    SCOPED_TRACE(glm::to_string(family));
+    const Problem p = problem(family, {.rows = 300, .predictors = 30, .offset = true});
+    auto ours = p.posterior();
+    auto exact = target(p.dimension(), ReferenceDensity{p});
+    const auto theta = normals(p.dimension(), 0, 0.1), w = normals(p.dimension(), 2, 0.1);
+    const double terms =
+        30 * static_cast<double>(p.rows) + std::abs(exact.jet(theta, {}, Order::value).value);
+    // Within a class, across two of them, single columns, the scale parameter or the last column.
+    for (const Support support : {Support{0, 1}, Support{5, 3}, Support{2, 25},
+                                  Support{20, p.dimension() - 20}, Support{p.dimension() - 1, 1}}) {
+      std::vector<double> v(p.dimension(), 0.0), there = theta;
+      for (std::size_t i = support.first; i < support.first + support.count; ++i)
+        v[i] = 0.3 - 0.01 * static_cast<double>(i % 7);
+      auto line = ours.line(theta, {v, support});
+      expect_near(line.jet(0, Order::curvature), exact.jet(theta, v, Order::curvature), terms);
+      for (std::size_t i = 0; i < v.size(); ++i) there[i] += 0.5 * v[i];
+      expect_near(line.jet(0.5, Order::curvature), exact.jet(there, v, Order::curvature), terms);
+      const JetPair pair = line.jet_pair(0.5, Direction(w), Order::curvature);
+      expect_near(pair.first, exact.jet(there, v, Order::curvature), terms);
+      expect_near(pair.second, exact.jet(there, w, Order::curvature), terms);
+      expect_near(line.jet(0, Order::curvature), exact.jet(theta, v, Order::curvature), terms);
+    }
+  }
+}
+
+TEST(Posterior, SaysWhatPairsCost) {
+  EXPECT_EQ(problem(glm::Family::bernoulli).posterior().jet_pair_price(Order::slope), 1);
+  Problem p = problem(glm::Family::gaussian);
+  EXPECT_EQ(p.posterior().jet_pair_price(Order::slope), 2) << "sigma is sampled: two jets";
+  p.priors.known_scale = 1;
+  EXPECT_EQ(p.posterior().jet_pair_price(Order::slope), 1);
 }
 
 TEST(Posterior, BitsDoNotDependOnThreads) {

@@ -1,7 +1,7 @@
 // Jets and gradients of networks against plain ones in double.
 
 #include "onward/net/posterior.hpp"
-#include "onward/sampler/regenerated.hpp"
+#include "onward/sampler/samplers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -243,6 +243,79 @@ TEST_P(NetCase, TwoSlopesInOnePassAreThoseOfTwoJets) {
           }
         }
   }
+}
+
+/// Chains of lines, within layers and across, with and without memory for what stays as it is: jets on them
+/// have the bits of jets of a target that has never been anywhere.
+TEST_P(NetCase, LinesHaveTheBitsOfJetsAtTheirPlaces) {
+  for (Posed posed : with_and_without_sigma(GetParam()))
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1} << 20}) {
+      const Made& made = posed.made;
+      posed.options.kept_activations_bytes = bytes;
+      Posterior posterior(made.network, made.data, posed.options);
+      auto theta = made.theta;
+      std::vector<Support> supports{{0, theta.size()}, {theta.size() - 1, 1}};
+      for (const auto& step : made.network->layout.steps())
+        if (step.begin < step.end) supports.push_back({step.begin, step.end - step.begin});
+      Numbers numbers(3);
+      const auto expect_same = [](const Jet& a, const Jet& b) {
+        EXPECT_EQ(a.value, b.value);
+        EXPECT_EQ(a.slope, b.slope);
+        EXPECT_EQ(a.curvature, b.curvature);
+      };
+      for (std::size_t number = 0; number < 3 * supports.size(); ++number) {
+        const Support support = supports[number % supports.size()];
+        std::vector<double> v(theta.size(), 0.0), there(theta.size());
+        for (std::size_t i = 0; i < support.count; ++i) v[support.first + i] = 0.2 * numbers.next();
+        const Order order = number % 2 == 0 ? Order::slope : Order::curvature;
+        auto line = posterior.line(theta, {v, support});
+        if (number % 3 != 2)  // else the first jet is known, say
+          expect_same(line.jet(0, order), Posterior(posterior).jet(theta, v, order));
+        for (const double alpha : {0.3, -0.2, 0.1}) {  // of which the second is accepted
+          for (std::size_t i = 0; i < v.size(); ++i) there[i] = theta[i] + alpha * v[i];
+          expect_same(line.jet(alpha, order), Posterior(posterior).jet(there, v, order));
+          if (alpha > 0) continue;
+          line.commit(alpha);
+          theta = there;
+        }
+        const JetPair pair = line.jet_pair(0.1, Direction(made.v), order);
+        expect_same(pair.first, Posterior(posterior).jet(there, v, order));
+        expect_same(pair.second, Posterior(posterior).jet(there, made.v, order));
+      }
+    }
+}
+
+/// The posterior without its lines.
+struct JetsAlone {
+  Posterior posterior;
+  std::size_t dimension() const { return posterior.dimension(); }
+  Jet jet(VectorView theta, VectorView v, Order order) { return posterior.jet(theta, v, order); }
+};
+
+TEST_P(NetCase, ChainsAreTheSameWithoutLines) {
+  const Posed posed = with_and_without_sigma(GetParam()).back();
+  PosteriorOptions options = posed.options;
+  options.kept_activations_bytes = 1 << 20;
+  const Posterior posterior(posed.made.network, posed.made.data, options);
+  const Stream stream(8, 0);
+  for (const std::string source : {"blocks", "frames+axes"})
+    for (const std::string sampler : {"line-fmala", "newton-line", "rwm"}) {
+      const Kernel kernel = make_kernel({.sampler = sampler, .step_size = 0.05, .inner = 2});
+      const auto run = [&](AnyTarget target) {
+        State state;
+        state.position = posed.made.theta;
+        state.value = target.value(state.position);
+        Workspace w(target.dimension());
+        Directions directions = make_directions(source, DirectionLaw::any, target.dimension(),
+                                                posterior.names(), posterior.blocks());
+        for (std::uint64_t number = 1; number <= 30; ++number)
+          step(kernel, state, target, Metric{}, stream, number, directions, w);
+        return state.position;
+      };
+      const auto by_lines = run(posterior);
+      EXPECT_EQ(by_lines, run(JetsAlone{posterior})) << sampler << ", " << source;
+      EXPECT_NE(by_lines, posed.made.theta) << "nothing was accepted";
+    }
 }
 
 TEST_P(NetCase, GradientsOfAllFormsAreThoseOfThePlainNetwork) {

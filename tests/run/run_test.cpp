@@ -426,7 +426,7 @@ struct ByNaN {
   static Jet fail() { return {nan, nan, nan}; }
 };
 struct ByThrowing {
-  static Jet fail() { throw std::runtime_error("the solver did not converge"); }
+  static Jet fail() { throw std::domain_error("the solver did not converge"); }
 };
 
 template <class Failure>

@@ -85,7 +85,7 @@ TEST(AnyTarget, CopiesHaveTheirOwnModelAndCounts) {
   EXPECT_EQ(first.counts().jets(), 0u);
 }
 
-TEST(AnyTarget, AnExceptionIsAPlaceWithoutDensity) {
+TEST(AnyTarget, ADomainErrorIsAPlaceWithoutDensity) {
   int calls = 0;
   AnyTarget t{
       Puppet{[&]() -> Jet { throw std::domain_error(++calls == 1 ? "tau is negative" : "something else"); }}};
@@ -135,8 +135,12 @@ TEST(AnyTarget, APlaceThatIsNoNumberNeverReachesTheModel) {
   EXPECT_EQ(t.counts().nonfinite, 6u);
 }
 
-TEST(AnyTarget, WantOfMemoryAndWhatIsNoExceptionGoThrough) {
+TEST(AnyTarget, EveryOtherExceptionGoesThrough) {
   std::vector<double> gradient(2);
+  AnyTarget fault{Puppet{[]() -> Jet { throw std::runtime_error("index 7 of 5"); }}};
+  EXPECT_THROW(fault.jet(place, axis, Order::slope), std::runtime_error);
+  EXPECT_THROW(fault.gradient(place, gradient), std::runtime_error);
+  EXPECT_EQ(fault.counts().threw, 0u);
   AnyTarget memory{Puppet{[]() -> Jet { throw std::bad_alloc(); }}};
   EXPECT_THROW(memory.jet(place, axis, Order::value), std::bad_alloc);
   EXPECT_THROW(memory.gradient(place, gradient), std::bad_alloc);

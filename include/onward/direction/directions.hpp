@@ -1,6 +1,7 @@
 #pragma once
 // Where directions come from. Each source is a function of (stream, step) that ignores the state; what it
-// keeps is a cache. The metric scales what comes out of here.
+// keeps is a cache. It writes a whole vector and says where it has entries that are not zero. The metric
+// scales what comes out of here.
 
 #include <concepts>
 #include <cstddef>
@@ -13,6 +14,7 @@
 
 #include "onward/direction/law.hpp"
 #include "onward/random/stream.hpp"
+#include "onward/target/direction.hpp"
 #include "onward/target/parameter_block.hpp"
 
 namespace onward {
@@ -21,8 +23,9 @@ namespace onward {
 class SphereDirections {
  public:
   static constexpr DirectionLaw law = DirectionLaw::independent;
-  void fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
+  Support fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
     stream.direction(step, Purpose::direction, v);
+    return {0, v.size()};
   }
   void fill_reverse(const Stream& stream, std::uint64_t step, std::span<double> v) {
     stream.direction(step, Purpose::reverse_direction, v);
@@ -34,8 +37,9 @@ class SphereDirections {
 class OrthogonalPairs {
  public:
   static constexpr DirectionLaw law = DirectionLaw::exchangeable;
-  void fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
+  Support fill(const Stream& stream, std::uint64_t step, std::span<double> v) {
     stream.direction(step, Purpose::direction, v);
+    return {0, v.size()};
   }
   void fill_reverse(const Stream& stream, std::uint64_t step, std::span<double> v);
 
@@ -53,7 +57,7 @@ class FrameDirections {
   static constexpr DirectionLaw law = DirectionLaw::any;
   static constexpr std::size_t haar_limit = 16;
   explicit FrameDirections(std::size_t dimension);
-  void fill(const Stream& stream, std::uint64_t step, std::span<double> v);
+  Support fill(const Stream& stream, std::uint64_t step, std::span<double> v);
 
  private:
   void new_frame(const Stream& stream, std::uint64_t frame);
@@ -70,7 +74,7 @@ class FrameDirections {
 class AxisDirections {
  public:
   static constexpr DirectionLaw law = DirectionLaw::any;
-  void fill(const Stream& stream, std::uint64_t step, std::span<double> v);
+  Support fill(const Stream& stream, std::uint64_t step, std::span<double> v);
 };
 
 /// Block after block of parameters, each with the directions of frames within it. A sweep of D steps gives a
@@ -84,10 +88,11 @@ class BlockDirections {
   using Blocks = std::vector<std::vector<std::size_t>>;
   /// Together the blocks must hold every parameter once.
   BlockDirections(std::size_t dimension, Blocks blocks);
-  void fill(const Stream& stream, std::uint64_t step, std::span<double> v);
+  Support fill(const Stream& stream, std::uint64_t step, std::span<double> v);
 
  private:
   Blocks blocks_;
+  std::vector<Support> supports_;                  // the stretch of parameters that each lies in
   std::map<std::size_t, FrameDirections> frames_;  // by size: blocks of one size share theirs
   std::vector<std::size_t> begin_;  // first step of each block within a sweep; then the sweep's length
   std::vector<double> inside_;
@@ -105,7 +110,7 @@ class MixedDirections {
     Source source;
   };
   MixedDirections(std::size_t dimension, std::vector<Part> parts);
-  void fill(const Stream& stream, std::uint64_t step, std::span<double> v);
+  Support fill(const Stream& stream, std::uint64_t step, std::span<double> v);
 
  private:
   std::size_t stretch_;  // steps with one source
@@ -140,12 +145,13 @@ class SourcedRandom {
   std::uint64_t number() const { return step_; }  ///< of the step
   void noise(std::span<double> z) const { stream_->normals(step_, Purpose::noise, z); }
   double noise(std::uint64_t index = 0) const { return stream_->normal(step_, Purpose::noise, index); }
-  void direction(std::span<double> v) const { source_->fill(*stream_, step_, v); }
-  void next_direction(std::span<double> v) const { source_->fill(*stream_, step_ + 1, v); }
+  Support direction(std::span<double> v) const { return source_->fill(*stream_, step_, v); }
+  Support next_direction(std::span<double> v) const { return source_->fill(*stream_, step_ + 1, v); }
   void reverse_direction(std::span<double> v) const requires(law >= DirectionLaw::exchangeable) {
     source_->fill_reverse(*stream_, step_, v);
   }
-  /// Of sphere directions: whose they are.
+  /// The stream that directions are read from again, if it is they and not the source's memory that give
+  /// them.
   const Stream& sphere_stream() const requires std::same_as<Source, SphereDirections> { return *stream_; }
   double uniform(std::uint64_t index = 0) const { return stream_->uniform(step_, Purpose::accept, index); }
   double choice(std::uint64_t index = 0) const { return stream_->uniform(step_, Purpose::shuffle, index); }

@@ -54,6 +54,8 @@ class BasicMetric {
   }
 
   MetricKind kind() const { return kind_; }
+  /// Whether an entry of what is pushed depends on others than its own.
+  bool mixes() const { return kind_ == MetricKind::dense || kind_ == MetricKind::lowrank; }
   const std::vector<Real>& scale() const { return scale_; }
   const Eigen::MatrixXd& lower() const { return lower_; }
   const Eigen::MatrixXd& directions() const { return directions_; }  ///< U

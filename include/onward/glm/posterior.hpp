@@ -18,6 +18,7 @@
 #include "onward/glm/design.hpp"
 #include "onward/glm/family.hpp"
 #include "onward/glm/prior.hpp"
+#include "onward/target/direction.hpp"
 #include "onward/target/jet.hpp"
 
 namespace onward::glm {
@@ -36,11 +37,11 @@ struct PosteriorOptions {
   std::vector<std::string> column_names = {};
 };
 
-/// How the cached predictor fared: it is moved along lines and computed afresh now and then.
+/// How the cached predictor fared: it is moved along lines, and computed afresh by refresh().
 struct CacheReport {
   std::size_t products = 0;  ///< predictors computed afresh
   std::size_t moves = 0;     ///< predictors moved along a line
-  double largest_drift = 0;  ///< the largest difference found when a moved one was computed afresh
+  double largest_drift = 0;  ///< the largest difference that refresh() found between the two
 };
 
 class Posterior {
@@ -75,12 +76,18 @@ class Posterior {
   Jet jet(VectorView theta, VectorView v, Order order);
   /// Jets along two lines through theta.
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order);
+  /// Rows give slopes along two lines for the price of one; with a scale parameter they are asked twice.
+  double jet_pair_price(Order) const { return samples_scale() ? 2 : 1; }
   double gradient(VectorView theta, std::span<double> out);
 
-  /// A line through theta: jets anywhere on it, and moving to a place on it.
+  /// A line through a place: jets anywhere on it need no product with X but that of its direction, which is
+  /// of a block's columns alone if it is a block's. commit() moves the predictor along.
   class Line {
    public:
     Jet jet(double alpha, Order order) { return posterior_->jet_on_line(alpha, order); }
+    JetPair jet_pair(double alpha, const Direction& next, Order order) {
+      return posterior_->pair_on_line(alpha, next, order);
+    }
     void commit(double alpha) { posterior_->commit(alpha); }
 
    private:
@@ -88,34 +95,39 @@ class Posterior {
     explicit Line(Posterior& posterior) : posterior_(&posterior) {}
     Posterior* posterior_;
   };
-  /// The line must not outlive other calls to this target.
-  Line line(VectorView theta, VectorView v);
+  /// The line must not outlive other calls to this target. The direction must be in memory.
+  Line line(VectorView theta, const Direction& v);
+  /// The predictor is computed afresh, and what else is remembered is forgotten: rounding adds up from commit
+  /// to commit.
+  double refresh();
 
   /// The columns of X times an upper triangular matrix, in the memory of X if nobody else holds it: this
   /// target is then good for its settings only.
   PanelColumns give_design(const Eigen::MatrixXd& matrix, ThreadPool& pool);
 
   const CacheReport& cache() const { return report_; }
-  /// After so many moves along lines the predictor is computed afresh.
-  static constexpr std::size_t moves_between_products = 100;
 
  private:
   struct Predictor {
     std::vector<double> at;  // theta, or a direction
+    Support support;         // of a direction
     Floats values;           // X at, class after class
     bool known = false;
-    std::size_t moves = 0;  // along lines since it was computed afresh
+    bool moved = false;  // along lines since it was computed afresh
   };
   void check_names() const;
   void centre();
   void set_priors(const DefaultPriors& defaults);
-  void place(VectorView theta);          // here_ becomes the predictor at theta
-  const Predictor& along(VectorView v);  // X v, remembered for the last two v
-  void afresh(VectorView at, bool offset, Predictor& out);
-  bool move_to(VectorView theta);  // by a remembered line, if theta lies on one
+  void place(VectorView theta);                      // here_ becomes the predictor at theta
+  const Predictor& along(const Direction& v);        // X v, remembered for the last two v
+  void afresh(const Direction& at, Predictor& out);  // X at
+  void add_offset(Predictor& out) const;
   Jet rows_jet(const Predictor& d, VectorView v, double alpha, Order order);
   Jet prior_jet(VectorView theta, VectorView v, double alpha) const;
   Jet jet_on_line(double alpha, Order order);
+  JetPair pair_on_line(double alpha, const Direction& next, Order order);
+  JetPair pair_of_rows(const Predictor& first, const Predictor& second, double alpha, VectorView theta,
+                       Order order);
   void commit(double alpha);
   double log_scale(VectorView theta) const;
 
@@ -130,7 +142,7 @@ class Posterior {
   Predictor here_, base_;
   Predictor directions_[2];
   std::size_t latest_ = 0;  // which of the directions was asked for last
-  std::vector<double> line_direction_;
+  std::size_t line_ = 0;    // which of them is that of the line
   Floats scratch_, residuals_;
   CacheReport report_;
 };

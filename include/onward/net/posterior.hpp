@@ -15,9 +15,9 @@
 #include "onward/glm/prior.hpp"
 #include "onward/net/data.hpp"
 #include "onward/net/description.hpp"
+#include "onward/target/direction.hpp"
 #include "onward/target/jet.hpp"
 #include "onward/target/parameter_block.hpp"
-#include "onward/target/vector_source.hpp"
 #include "onward/util/thread_pool.hpp"
 
 namespace onward::net {
@@ -81,6 +81,31 @@ class Posterior {
   /// come.
   Jet jet_from(const VectorSource& theta, const VectorSource* v, Order order);
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order);
+
+ private:
+  class Implementation;
+
+ public:
+  /// A line through theta: places on it are computed where they are read, and what lies below the layers that
+  /// it moves is known to stay as it is.
+  class Line {
+   public:
+    Jet jet(double alpha, Order order);
+    JetPair jet_pair(double alpha, const Direction& next, Order order);
+    void commit(double alpha);
+
+   private:
+    friend class Posterior;
+    Line(Implementation& posterior, VectorView theta, const Direction& v)
+        : posterior_(&posterior), theta_(theta), v_(v) {}
+    Implementation* posterior_;
+    VectorView theta_;
+    Direction v_;
+    std::optional<double> latest_;  // alpha of the last jet
+    bool started_ = false;          // a jet was taken where the line starts
+  };
+  Line line(VectorView theta, const Direction& v);
+
   /// Slopes along two lines need 5 products a layer where two jets need 6.
   double jet_pair_price(Order order) const;
   double gradient(VectorView theta, std::span<double> out);
@@ -100,7 +125,6 @@ class Posterior {
   std::size_t gradient_bytes(GradientForm form) const;
 
  private:
-  class Implementation;
   std::unique_ptr<Implementation> implementation_;
 };
 

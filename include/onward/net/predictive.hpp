@@ -74,6 +74,7 @@ class PredictionView {
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
     return posterior_.jet_pair(theta, v, w, order);
   }
+  Posterior::Line line(VectorView theta, const Direction& v) { return posterior_.line(theta, v); }
   double jet_pair_price(Order order) const { return posterior_.jet_pair_price(order); }
   double gradient(VectorView theta, std::span<double> out) { return posterior_.gradient(theta, out); }
   void use_pool(std::shared_ptr<ThreadPool> pool) { posterior_.use_pool(std::move(pool)); }

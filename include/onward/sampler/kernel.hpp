@@ -15,6 +15,7 @@
 #include "onward/simd/batch.hpp"
 #include "onward/simd/elementary.hpp"
 #include "onward/simd/reduce.hpp"
+#include "onward/target/direction.hpp"
 #include "onward/target/jet.hpp"
 #include "onward/util/archive.hpp"
 
@@ -29,6 +30,7 @@ struct BasicState {
   Real value{};
   std::vector<Real> gradient;
   std::vector<Real> tangent;  ///< empty: none kept
+  Support support;            ///< of a line kernel's tangent
   /// Which one it is, if it is not held but read from the stream (Vectors::regenerated).
   struct TangentName {
     std::uint64_t step = 0;
@@ -73,18 +75,22 @@ class BasicStepRandom {
   std::uint64_t number() const { return step_; }  ///< of the step
   void noise(std::span<Real> z) const { stream_->normals(step_, Purpose::noise, z); }
   Real noise(std::uint64_t index = 0) const { return stream_->normal(step_, Purpose::noise, index); }
-  void direction(std::span<Real> v) const { stream_->direction(step_, Purpose::direction, v); }
-  void next_direction(std::span<Real> v) const { stream_->direction(step_ + 1, Purpose::direction, v); }
+  Support direction(std::span<Real> v) const { return direction(v, step_); }
+  Support next_direction(std::span<Real> v) const { return direction(v, step_ + 1); }
   void reverse_direction(std::span<Real> v) const {
     stream_->direction(step_, Purpose::reverse_direction, v);
   }
-  /// Whose directions these are.
+  /// The stream that directions can be read from again.
   const StreamType& sphere_stream() const { return *stream_; }
   Real uniform(std::uint64_t index = 0) const { return stream_->uniform(step_, Purpose::accept, index); }
   /// For choices between kinds of moves.
   Real choice(std::uint64_t index = 0) const { return stream_->uniform(step_, Purpose::shuffle, index); }
 
  private:
+  Support direction(std::span<Real> v, std::uint64_t step) const {
+    stream_->direction(step, Purpose::direction, v);
+    return {0, v.size()};
+  }
   const StreamType* stream_;
   std::uint64_t step_;
 };
@@ -155,29 +161,48 @@ void decide(BasicState<Real>& state, Real proposed_value, Real log_ratio, const 
   state.value = simd::select(info.accepted, proposed_value, state.value);
 }
 
-/// The same, with the position: where it is accepted, it is w.proposal.
+/// Where it was accepted, the position is w.proposal.
+template <class Real>
+void move_position(BasicState<Real>& state, BasicWorkspace<Real>& w, const simd::mask_t<Real>& accepted) {
+  if constexpr (simd::is_batch_v<Real>) {
+    for (std::size_t i = 0; i < state.position.size(); ++i)
+      state.position[i] = simd::select(accepted, w.proposal[i], state.position[i]);
+  } else {
+    if (accepted) std::swap(state.position, w.proposal);
+  }
+}
+
+/// The decision and the move.
 template <class Real, class Random>
 void metropolis(BasicState<Real>& state, BasicWorkspace<Real>& w, Real proposed_value, Real log_ratio,
                 const Random& random, BasicStepInfo<Real>& info, std::uint64_t move = 0) {
   decide(state, proposed_value, log_ratio, random, info, move);
-  if constexpr (simd::is_batch_v<Real>) {
-    for (std::size_t i = 0; i < state.position.size(); ++i)
-      state.position[i] = simd::select(info.accepted, w.proposal[i], state.position[i]);
-  } else {
-    if (info.accepted) std::swap(state.position, w.proposal);
-  }
+  move_position(state, w, info.accepted);
+}
+
+/// What is known where a move was accepted, and where it was not.
+template <class Real>
+BasicJet<Real> select(const simd::mask_t<Real>& accepted, const BasicJet<Real>& there,
+                      const BasicJet<Real>& here) {
+  return {simd::select(accepted, there.value, here.value), simd::select(accepted, there.slope, here.slope),
+          simd::select(accepted, there.curvature, here.curvature)};
 }
 
 /// What `draw` gives, pushed through the metric to `out`; `units` is for what it is in the metric's units. If
 /// those are the parameters' own, it need not be there twice.
 template <class Real, class Draw>
-void push_drawn(const Draw& draw, const BasicMetric<Real>& metric, const BasicWorkspace<Real>& w,
-                std::vector<Real>& units, std::vector<Real>& out) {
+BasicDirection<Real> push_drawn(const Draw& draw, const BasicMetric<Real>& metric,
+                                const BasicWorkspace<Real>& w, std::vector<Real>& units,
+                                std::vector<Real>& out) {
   w.use(out);
-  if (metric.kind() == MetricKind::none) return draw(out);
+  if (metric.kind() == MetricKind::none) {
+    const Support support = draw(out);
+    return {out, support};
+  }
   w.use(units);
-  draw(units);
+  const Support support = draw(units);
   metric.push(units, out);
+  return {out, metric.mixes() ? Support{} : support};
 }
 
 }  // namespace onward

@@ -25,11 +25,9 @@ enum class Vectors {
                ///< sphere and no metric
 };
 
-/// Whether a step can do without vectors: one chain, directions of the stream itself, and a target that reads
-/// sources.
-template <class Real, class T, class Random>
-constexpr bool can_regenerate = !simd::is_batch_v<Real> && requires(T & target, const Random& random) {
-  target.has_jet_from();
+/// Whether a step's random numbers can be read again: those of one chain, directions of the stream itself.
+template <class Real, class Random>
+constexpr bool can_regenerate = !simd::is_batch_v<Real> && requires(const Random& random) {
   random.sphere_stream();
 };
 
@@ -67,6 +65,20 @@ class UnitVector final : public VectorSource {
   std::uint64_t step_;
   Purpose purpose_;
   double factor_;
+};
+
+/// The noise of a step.
+class NoiseVector final : public VectorSource {
+ public:
+  NoiseVector(const Stream& stream, std::uint64_t step) : stream_(stream), step_(step) {}
+  VectorView read(std::size_t first, std::span<double> scratch) const override {
+    stream_.normals(step_, Purpose::noise, first, scratch);
+    return scratch;
+  }
+
+ private:
+  Stream stream_;
+  std::uint64_t step_;
 };
 
 /// A vector that a function writes: write(first, out), no more than a Stretch at a time.

@@ -1,6 +1,8 @@
 #pragma once
 // Random-walk Metropolis: θ* = θ + η z. One value a step and no derivative: the baseline to beat.
 
+#include <optional>
+
 #include "onward/sampler/kernel.hpp"
 #include "onward/sampler/regenerated.hpp"
 
@@ -17,25 +19,26 @@ struct BasicRwm {
   BasicStepInfo<Real> step(BasicState<Real>& state, T& target, const BasicMetric<Real>& metric,
                            const Random& random, BasicWorkspace<Real>& w) const {
     BasicStepInfo<Real> info;
-    if constexpr (can_regenerate<Real, T, Random>)
-      if (vectors == Vectors::regenerated) {
-        const ComputedVector proposal([&](std::size_t first, std::span<double> out) {
-          random.sphere_stream().normals(random.number(), Purpose::noise, first, out);
-          add<double>(VectorView(state.position).subspan(first, out.size()), step_size, out, out);
-        });
-        const double proposed = target.jet_from(proposal, nullptr, Order::value).value;
-        decide(state, proposed, proposed - state.value, random, info);
-        if (info.accepted) proposal.write_to(state.position);
-        return info;
-      }
-    // propose θ* = θ + η z
-    push_drawn<Real>([&](auto& z) { random.noise(z); }, metric, w, w.noise, w.pushed);
-    w.use(w.proposal);
-    add<Real>(state.position, step_size, w.pushed, w.proposal);
-    const Real proposed = target.jet(w.proposal, {}, Order::value).value;
+    // propose θ* = θ + η z: a step of length η along the noise
+    std::optional<NoiseVector> source;
+    const BasicDirection<Real> z = noise(metric, random, w, source);
+    auto line = target.line(state.position, z);
+    const Real proposed = line.jet(step_size, Order::value).value;
     // the proposal is symmetric: γ = f(θ*) - f(θ)
-    metropolis(state, w, proposed, proposed - state.value, random, info);
+    decide(state, proposed, proposed - state.value, random, info);
+    line.commit(step_size, info.accepted);
     return info;
+  }
+
+ private:
+  template <class Random>
+  BasicDirection<Real> noise(const BasicMetric<Real>& metric, const Random& random, BasicWorkspace<Real>& w,
+                             [[maybe_unused]] std::optional<NoiseVector>& source) const {
+    if constexpr (can_regenerate<Real, Random>)
+      if (vectors == Vectors::regenerated)
+        return {source.emplace(random.sphere_stream(), random.number()), w.size};
+    const auto draw = [&](auto& z) { return random.noise(z), Support{0, z.size()}; };
+    return push_drawn<Real>(draw, metric, w, w.noise, w.pushed);
   }
 };
 using Rwm = BasicRwm<double>;

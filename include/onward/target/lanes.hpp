@@ -11,6 +11,7 @@
 
 #include "onward/ad/ad.hpp"
 #include "onward/simd/batch.hpp"
+#include "onward/target/direction.hpp"
 #include "onward/target/jet.hpp"
 #include "onward/target/line_view.hpp"
 
@@ -50,6 +51,34 @@ class LaneTarget {
             simd::select(finite, jet.curvature, Real(0.0))};
   }
 
+  /// As AnyTarget::Line; each lane has an alpha of its own, and commits or does not.
+  class Line {
+   public:
+    BasicJet<Real> here(Order order) { return target_->jet(*position_, v_, order); }
+    BasicJet<Real> jet(Real alpha, Order order) {
+      std::vector<Real>& place = target_->place_;
+      place.resize(v_.size());
+      for (std::size_t i = 0; i < place.size(); ++i) place[i] = (*position_)[i] + alpha * v_[i];
+      return target_->jet(place, v_, order);
+    }
+    /// alpha is that of the last jet.
+    void commit(Real, simd::mask_t<Real> accepted) {
+      for (std::size_t i = 0; i < position_->size(); ++i)
+        (*position_)[i] = simd::select(accepted, target_->place_[i], (*position_)[i]);
+    }
+
+   private:
+    friend class LaneTarget;
+    Line(LaneTarget& target, std::vector<Real>& position, std::span<const Real> v)
+        : target_(&target), position_(&position), v_(v) {}
+    LaneTarget* target_;
+    std::vector<Real>* position_;
+    std::span<const Real> v_;
+  };
+  Line line(std::vector<Real>& position, const BasicDirection<Real>& v) {
+    return {*this, position, v.held()};
+  }
+
   /// By the arena tape, over batches.
   Real gradient(std::span<const Real> theta, std::span<Real> out) {
     const Real value = onward::gradient<Real>(f_, theta, out, tape_);
@@ -67,6 +96,7 @@ class LaneTarget {
 
   std::size_t dimension_;
   F f_;
+  std::vector<Real> place_;  // of a line
   std::vector<Value<Real>> values_;
   std::vector<Dual<Real>> duals_;
   std::vector<Jet2<Real>> jets_;

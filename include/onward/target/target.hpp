@@ -5,11 +5,13 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "onward/target/direction.hpp"
 #include "onward/target/jet.hpp"
 #include "onward/target/parameter_block.hpp"
 #include "onward/target/vector_source.hpp"
@@ -23,6 +25,14 @@ namespace onward {
 /// It may also offer
 /// - `JetPair jet_pair(theta, v, w, order)`: jets along two directions in one pass, order slope or curvature;
 /// - `double jet_pair_price(order)`: what that costs, in jets of that order; 1 if it is not said;
+/// - `line(theta, const Direction& v)`: an object with `Jet jet(alpha, order)` at theta + alpha v,
+/// `void commit(alpha)`, which makes that place the one that alpha counts from, and perhaps `JetPair
+/// jet_pair(alpha, const Direction& next, order)`, along v and along the next line. For models that can save
+/// work on a line. theta and v outlive the line; theta itself is moved by the caller, after commit(). There
+/// is one line at a time, and nothing else is asked of the target meanwhile;
+/// - `double refresh()`, if what it carries along from commit to commit drifts (rounding adds up): computes all
+/// of it again, so that from then on results depend on the arguments alone and not on the way here, and says
+/// how far it had drifted;
 /// - `Jet jet_from(const VectorSource& theta, const VectorSource* v, order)`: the jet of a place and a
 /// direction that are not in memory (v is null for order value); samplers can then do without vectors
 /// (Vectors::regenerated). A place whose entries are not all finite has the value -inf;
@@ -54,6 +64,23 @@ template <class T>
 concept HasJetFrom = requires(T& t, const VectorSource& theta, const VectorSource* v, Order order) {
   { t.jet_from(theta, v, order) } -> std::same_as<Jet>;
 };
+/// What the model gives for a line.
+template <class T>
+using LineOf =
+    decltype(std::declval<T&>().line(std::declval<VectorView>(), std::declval<const Direction&>()));
+template <class T>
+concept HasLine = requires(T& t, LineOf<T>& line, double alpha, Order order) {
+  { line.jet(alpha, order) } -> std::same_as<Jet>;
+  line.commit(alpha);
+};
+template <class T>
+concept HasLinePair = HasLine<T> && requires(LineOf<T>& line, const Direction& next, Order order) {
+  { line.jet_pair(0.0, next, order) } -> std::same_as<JetPair>;
+};
+template <class T>
+concept HasRefresh = requires(T& t) {
+  { t.refresh() } -> std::convertible_to<double>;
+};
 template <class T>
 concept HasGradient = requires(T& t, VectorView theta, std::span<double> out) {
   { t.gradient(theta, out) } -> std::convertible_to<double>;
@@ -82,8 +109,8 @@ struct Counts {
   std::uint64_t values = 0, slopes = 0, curvatures = 0;  ///< evaluations by their order
   std::uint64_t slope_pairs = 0, curvature_pairs = 0;    ///< evaluations along two lines at once
   std::uint64_t gradients = 0;                           ///< full gradients
-  std::uint64_t nonfinite = 0;  ///< evaluations that were not finite or threw: each of them is a rejection
-  std::uint64_t threw = 0;      ///< those of them that threw
+  std::uint64_t nonfinite = 0;  ///< evaluations without density: not finite, or std::domain_error
+  std::uint64_t threw = 0;      ///< those of them where the model threw std::domain_error
   std::string first_message;    ///< what the first of those said
 
   /// Evaluations of any order, along one line or two, plain values included.
@@ -92,8 +119,8 @@ struct Counts {
 };
 
 /// Any target behind one type. Copying it copies the model, so that each chain has its own scratch memory and
-/// counts. A model that throws std::exception is a place without density (value -inf), counted;
-/// std::bad_alloc goes through.
+/// counts. Where a model throws std::domain_error there is no density (value -inf), and it is counted; any
+/// other exception is a fault of the model and goes through.
 class AnyTarget {
  public:
   // The first condition comes first: asking whether AnyTarget itself is a Target would ask this again.
@@ -119,6 +146,50 @@ class AnyTarget {
   /// The jet of a place and a direction that need not be in memory. Throws UsageError if the model offers
   /// none.
   Jet jet_from(const VectorSource& theta, const VectorSource* v, Order order);
+
+  /// A place, and the line through it along v: what a line kernel works with. The plain form, with a vector
+  /// for theta + alpha v, serves models that have no line of their own.
+  class Line {
+   public:
+    Jet here(Order order) { return jet(0, order); }
+    Jet jet(double alpha, Order order);  ///< at theta + alpha v, along v
+    /// The same, and the jet along `next` at that place, in one pass if the model can do that.
+    JetPair jet_pair(double alpha, const Direction& next, Order order);
+    /// Moves theta to theta + alpha v, from where alpha counts from then on; nothing where it is not
+    /// accepted.
+    void commit(double alpha, bool accepted = true) {
+      if (accepted && alpha != 0) move(alpha);
+    }
+
+   private:
+    friend class AnyTarget;
+    Line(AnyTarget& target, std::vector<double>& position, const Direction& v)
+        : target_(&target), position_(&position), v_(v), plain_(!v.source() && !target.model_->has_line) {}
+    VectorView place(double alpha);
+    void move(double alpha);
+    VectorView along(Order order) const { return order == Order::value ? VectorView{} : v_.held(); }
+    template <class Evaluate>
+    auto guarded(double alpha, const Evaluate& evaluate) -> decltype(evaluate());
+    AnyTarget* target_;
+    std::vector<double>* position_;
+    Direction v_;
+    bool plain_;
+    double placed_ = 0;     // the alpha whose place is in the target's scratch memory; 0: none
+    bool started_ = false;  // the model's own line
+  };
+  /// The position and what v views must outlive the line. There is one line at a time, and nothing else is
+  /// asked of the target meanwhile. A direction that is not in memory needs jet_from().
+  Line line(std::vector<double>& position, const Direction& v) {
+    if (v.source()) check_reads_sources();
+    return Line(*this, position, v);
+  }
+
+  /// Whether what the model carries along from commit to commit drifts, and refresh() is worth calling.
+  bool drifts() const { return model_->drifts(); }
+  /// Computes it again: from then on results depend on the arguments alone and not on the way here. Whoever
+  /// runs a chain does this at fixed step numbers; jets that a State keeps are older and stay what they are.
+  double refresh() { return model_->refresh(); }
+
   bool has_gradient() const { return model_->has_gradient(); }
   /// The value; the gradient goes to out. Throws UsageError if the model offers none.
   double gradient(VectorView theta, std::span<double> out);
@@ -136,16 +207,15 @@ class AnyTarget {
   void use_pool(std::shared_ptr<ThreadPool> pool) { model_->use_pool(std::move(pool)); }
   bool has_use_for_pool() const { return model_->has_use_for_pool(); }
 
-  bool drifts() const { return false; }
-  double refresh() { return 0; }
-
   const Counts& counts() const { return counts_; }
   void set_counts(Counts counts) { counts_ = std::move(counts); }
   void reset_counts() { counts_ = {}; }
 
  private:
   struct Interface {
+    explicit Interface(bool own_line) : has_line(own_line) {}
     virtual ~Interface() = default;
+    const bool has_line;  // not virtual: it is asked at every step
     virtual std::unique_ptr<Interface> clone() const = 0;
     virtual std::size_t dimension() const = 0;
     virtual Jet jet(VectorView theta, VectorView v, Order order) = 0;
@@ -154,6 +224,13 @@ class AnyTarget {
     virtual JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) = 0;
     virtual bool has_jet_from() const = 0;
     virtual Jet jet_from(const VectorSource& theta, const VectorSource* v, Order order) = 0;
+    virtual bool has_line_pair() const = 0;
+    virtual void start_line(VectorView theta, const Direction& v) = 0;
+    virtual Jet line_jet(double alpha, Order order) = 0;
+    virtual JetPair line_jet_pair(double alpha, const Direction& next, Order order) = 0;
+    virtual void commit(double alpha) = 0;
+    virtual bool drifts() const = 0;
+    virtual double refresh() = 0;
     virtual bool has_gradient() const = 0;
     virtual double gradient(VectorView theta, std::span<double> out) = 0;
     virtual std::vector<std::string> names() const = 0;  // empty: none given
@@ -165,14 +242,23 @@ class AnyTarget {
   };
 
   template <class T>
+  struct OwnLine {
+    struct Type {};
+  };
+  template <HasLine T>
+  struct OwnLine<T> {
+    using Type = std::optional<LineOf<T>>;
+  };
+
+  template <class T>
   struct Model final : Interface {
-    explicit Model(T t) : target(std::move(t)) {}
+    explicit Model(T t) : Interface(HasLine<T>), target(std::move(t)) {}
     std::unique_ptr<Interface> clone() const override { return std::make_unique<Model>(target); }
     std::size_t dimension() const override { return target.dimension(); }
     Jet jet(VectorView theta, VectorView v, Order order) override { return target.jet(theta, v, order); }
     bool has_jet_pair() const override { return HasJetPair<T>; }
     double jet_pair_price([[maybe_unused]] Order order) const override {
-      if constexpr (!HasJetPair<T>)
+      if constexpr (HasLine<T> ? !HasLinePair<T> : !HasJetPair<T>)
         return 2;
       else if constexpr (HasJetPairPrice<T>)
         return target.jet_pair_price(order);
@@ -192,6 +278,33 @@ class AnyTarget {
         return target.jet_from(theta, v, order);
       else
         return {};
+    }
+    bool has_line_pair() const override { return HasLinePair<T>; }
+    void start_line([[maybe_unused]] VectorView theta, [[maybe_unused]] const Direction& v) override {
+      if constexpr (HasLine<T>) line.emplace(target.line(theta, v));
+    }
+    Jet line_jet([[maybe_unused]] double alpha, [[maybe_unused]] Order order) override {
+      if constexpr (HasLine<T>)
+        return line->jet(alpha, order);
+      else
+        return {};
+    }
+    JetPair line_jet_pair([[maybe_unused]] double alpha, [[maybe_unused]] const Direction& next,
+                          [[maybe_unused]] Order order) override {
+      if constexpr (HasLinePair<T>)
+        return line->jet_pair(alpha, next, order);
+      else
+        return {};
+    }
+    void commit([[maybe_unused]] double alpha) override {
+      if constexpr (HasLine<T>) line->commit(alpha);
+    }
+    bool drifts() const override { return HasRefresh<T>; }
+    double refresh() override {
+      if constexpr (HasRefresh<T>)
+        return target.refresh();
+      else
+        return 0;
     }
     bool has_gradient() const override { return HasGradient<T>; }
     double gradient([[maybe_unused]] VectorView theta, [[maybe_unused]] std::span<double> out) override {
@@ -221,8 +334,10 @@ class AnyTarget {
     }
     bool has_use_for_pool() const override { return HasPool<T>; }
     T target;
+    typename OwnLine<T>::Type line;  // of which there is one at a time
   };
 
+  void check_reads_sources() const;
   Jet settled(Jet jet);
   template <class Evaluate>
   auto guarded(const Evaluate& evaluate) -> decltype(evaluate());
@@ -230,10 +345,13 @@ class AnyTarget {
   auto guarded(VectorView theta, const Evaluate& evaluate) -> decltype(evaluate());
   template <class Guarded>
   Jet counted(Order order, const Guarded& guarded);
+  template <class Guarded>
+  JetPair counted_pair(Order order, const Guarded& guarded);
 
   std::unique_ptr<Interface> model_;
   double temperature_ = 1;
   Counts counts_;
+  std::vector<double> place_;  // of a line in its plain form
 };
 
 }  // namespace onward
