@@ -160,7 +160,8 @@ RunSettings kernel_run(const BnnSettings& s, const Kernel& kernel, double temper
   run.warmup = 0;
   run.thin = s.thin;
   run.draws = s.steps / s.thin;
-  run.chains = run.threads = s.chains;  // a lone chain has the threads for its points
+  run.chains = s.chains;
+  run.threads = s.threads;  // a lone chain has them for its points
   run.seed = s.seed;
   const net::StartLaw law = net::lecun_law(problem.posterior.network().layout);
   run.start.kind = Start::Kind::given;
@@ -173,7 +174,7 @@ RunSettings kernel_run(const BnnSettings& s, const Kernel& kernel, double temper
 double look_for_step_size(const BnnSettings& s, const Kernel& kernel, const Problem& problem,
                           const AnyTarget& target, RunSettings run, const std::atomic<bool>& stop) {
   constexpr std::size_t draws = 80;
-  run.chains = run.threads = 1;
+  run.chains = 1;
   run.thin = std::max<std::size_t>(1, s.tune_steps / draws);
   run.draws = std::max<std::size_t>(1, s.tune_steps / *run.thin);
   TuneSettings tune;
@@ -351,12 +352,11 @@ BnnRow bnn_row(const BnnSettings& s, const std::string& sampler, double temperat
   row.bytes_before = resident_bytes();
   const std::size_t cores =
       s.threads > 0 ? s.threads : std::max<std::size_t>(1, std::thread::hardware_concurrency());
-  const Problem problem = load(s, std::make_shared<ThreadPool>(s.chains > 1 ? 1 : cores));
+  const Problem problem = load(s, std::make_shared<ThreadPool>(cores));
   row.dimension = problem.posterior.dimension();
   row.points = problem.answers.count();
   const AnyTarget target(net::PredictionView(problem.posterior, problem.watched));
   RunSettings run = kernel_run(s, kernel, temperature, problem);
-  run.threads = std::min(cores, s.chains);
   row.log_density_start =
       target.tempered(temperature).value(net::lecun_start(problem.posterior.network().layout, s.seed));
   if (has_step_size(kernel)) {

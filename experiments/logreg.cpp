@@ -120,6 +120,7 @@ struct ByClass {
   double jet_pair_price(Order order) const { return posterior.jet_pair_price(order); }
   glm::Posterior::Line line(VectorView theta, const Direction& v) { return posterior.line(theta, v); }
   double refresh() { return posterior.refresh(); }
+  void use_pool(std::shared_ptr<ThreadPool> pool) { posterior.use_pool(std::move(pool)); }
   double gradient(VectorView theta, std::span<double> out) { return posterior.gradient(theta, out); }
   std::vector<std::string> names() const {
     const std::size_t width = posterior.design().columns();
@@ -178,7 +179,8 @@ RunSettings kernel_run(const LogregSettings& s, const Kernel& kernel, std::vecto
   run.warmup = 0;
   run.thin = s.thin;
   run.draws = s.steps / s.thin;
-  run.chains = run.threads = 1;  // threads share the rows instead
+  run.chains = 1;  // threads share the rows
+  run.threads = s.threads;
   run.seed = s.seed;
   run.start = {Start::Kind::given, 1, std::move(start)};
   return run;

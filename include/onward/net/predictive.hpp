@@ -61,7 +61,7 @@ class Predictive {
 void softmax(std::span<const float> outputs, std::size_t classes, std::span<double> out);
 
 /// A posterior whose draws are what the network says of some inputs, in place of its parameters: f.ROW, or
-/// f.ROW.OUTPUT, or p.ROW.CLASS (rows from 1, classes from 0); then sigma, if it is sampled.
+/// f.ROW.OUTPUT, or p.ROW.CLASS (all counted from 1); then sigma, if it is sampled.
 class PredictionView {
  public:
   PredictionView(Posterior posterior, Inputs inputs);
