@@ -121,7 +121,8 @@ std::vector<std::string> words_of_run(const fs::path& folder) {
   std::vector<std::string> words{json["model"]["name"].get<std::string>()};
   add_words(json["model"], words);
   add_words(json["settings"], words);
-  if (json.contains("format")) words.insert(words.end(), {"--format", word_of(json["format"])});
+  for (const char* field : {"format", "keep"})
+    if (json.contains(field)) words.insert(words.end(), {option_of(field), word_of(json[field])});
   return words;
 }
 

@@ -1,6 +1,7 @@
 // `onward sample`: from options to a run folder, a table and a picture.
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -18,6 +19,7 @@
 #include "onward/io/netcdf_sink.hpp"
 #include "onward/io/npy_sink.hpp"
 #include "onward/io/run_json.hpp"
+#include "onward/io/trace.hpp"
 #include "onward/net/prediction_sink.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "onward/util/clock.hpp"
@@ -131,6 +133,7 @@ std::optional<Tuning> tune(SampleSettings& s, const Plan& plan, const std::atomi
 struct Sinks {
   std::vector<std::unique_ptr<Sink>> all;
   net::PredictionSink* predictions = nullptr;
+  MomentsSink* moments = nullptr;
   NetcdfSink* netcdf = nullptr;
 
   template <class S, class... Arguments>
@@ -150,7 +153,10 @@ Sinks make_sinks(const SampleSettings& s, const Plan& plan, const RunSettings& r
   if (plan.net)
     sinks.predictions = sinks.add<net::PredictionSink>(plan.net->posterior, plan.net->test,
                                                        plan.net->test_answers, resolved.chains, folder);
+  if (s.keep == "moments") sinks.moments = sinks.add<MomentsSink>(plan.names.size(), resolved.chains);
   if (!folder) return sinks;
+  if (s.keep == "trace") sinks.add<TraceSink>(*folder, resolved, resumed);
+  if (s.keep != "draws") return sinks;
   if (formats.csv)
     sinks.add<CsvSink>(*folder, s.model.name, resolved, plan.names, plan.name_indices, resumed);
   if (formats.npy) sinks.add<NpySink>(*folder, dimension, resolved.chains, resumed);
@@ -177,6 +183,13 @@ class RunFile {
 
 void read_words(SampleSettings& s) {
   parse_formats(s);
+  constexpr std::array kept{"draws", "predictions", "moments", "trace"};
+  if (std::ranges::find(kept, s.keep) == kept.end())
+    throw UsageError(fmt::format("--keep {} is not known: it is draws, predictions, moments or trace", s.keep));
+  if (s.keep == "predictions" && !is_net(s))
+    throw UsageError("--keep predictions is for networks: keep draws, moments or a trace of other models");
+  if (s.keep == "trace" && s.out == "none")
+    throw UsageError("--keep trace needs a folder to keep it in: give --out a name");
   s.run.bias_correction = bias_correction_from_string(s.bias_correction);
   s.run.tangent = tangent_from_string(s.tangent);
   s.run.vectors = vectors_from_string(s.vectors);
@@ -217,6 +230,7 @@ int sample_model(SampleSettings& s) {
   ordered_json json{{"onward", version}, {"status", ""}, {"dimension", plan.maker->dimension()}};
   json.update(about);
   json["format"] = s.format;
+  json["keep"] = s.keep;
   for (const auto& [in_file, name] : csv_names(plan.names, plan.name_indices).changed)
     json["names_in_csv"][in_file] = name;
   if (choice) json["choice"] = choice_json(*choice);
@@ -244,6 +258,7 @@ int sample_model(SampleSettings& s) {
     hooks.stop = &stop;
     hooks.seconds_used = seconds_since(begin);
     hooks.resume = resume ? &*resume : nullptr;
+    hooks.keep_draws = s.keep == "draws";
     if (folder)
       hooks.checkpoint = [&](const Checkpoint& checkpoint) {
         write_checkpoint(folder->checkpoint(), about, checkpoint);
@@ -287,13 +302,15 @@ int sample_model(SampleSettings& s) {
     result["predictions"] = predictions_json(*plan.net, *predictive);
     keep([&] { net::write_predictions(*folder, *predictive, predictive->width()); });
   }
+  if (sinks.moments) keep([&] { write_moments(*folder, *sinks.moments); });
   keep([&] { write_file_atomically(folder->summary_json(), json_text(result, 1) + "\n"); });
-  if (sampled.chains > 0) keep([&] { draw_picture(*folder, run); });
+  if (!sampled.parameters.empty()) keep([&] { draw_picture(*folder, run); });
 
   if (s.json)
     fmt::print("{}\n", json_text(result));
   else if (sampled.chains > 0)
     print_result(s, run, sampled);
+  if (sinks.moments && !s.json && sampled.chains > 0) print_moments(s, plan.names, *sinks.moments);
   if (!plan.priors.empty() && !s.json && sampled.chains > 0) fmt::print("priors: {}\n", plan.priors);
   if (predictive && !s.json) fmt::print("{}\n", describe_predictions(*plan.net, *predictive));
   std::fflush(stdout);  // before what goes to stderr, should both go to one place

@@ -100,6 +100,11 @@ void add_sample(CLI::App& app, Action& action) {
                    "of the draws, one or several with commas: csv, netcdf; net: also npy, all parameters as "
                    "floats")
       ->capture_default_str();
+  command
+      ->add_option("--keep", s->keep,
+                   "draws; predictions (net); moments: means and sds of all parameters; trace: 8 bytes a step, "
+                   "from which `onward replay` gives every state back")
+      ->capture_default_str();
   command->add_flag("--single-precision", s->single_precision, "netcdf: draws as floats");
   command->add_flag("--all-parameters", s->all_parameters, "report every parameter, however many there are");
   command->add_flag("--json", s->json, "one JSON object on stdout instead of the table");

@@ -7,6 +7,7 @@
 #include "notes.hpp"
 #include "onward/diagnostics/summary.hpp"
 #include "onward/glm/axis_sampler.hpp"
+#include "onward/io/npy.hpp"
 #include "onward/plot/run_picture.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "progress_bar.hpp"
@@ -42,7 +43,10 @@ Sampled summarise_run(const Run& run) {
     sampled.draws = ++sampled.chains == 1 ? chain.draws : std::min(sampled.draws, chain.draws);
     sampled.most_draws = std::max(sampled.most_draws, chain.draws);
   }
-  for (std::size_t i = 0; i < run.names.size(); ++i)
+  // Draws that were not kept say nothing.
+  const bool kept = std::ranges::all_of(
+      run.chains, [&](const auto& chain) { return chain.values.size() == chain.draws * run.names.size(); });
+  for (std::size_t i = 0; kept && i < run.names.size(); ++i)
     sampled.parameters.push_back(summarise(run.names[i], drawn_chains(run, i)));
   return sampled;
 }
@@ -59,8 +63,9 @@ void print_result(const SampleSettings& s, const Run& run, const Sampled& sample
   fmt::print("{}: {} of {} by {}, {} from draw to draw, seed {}\n\n", s.model.name,
              counted(sampled.chains, "chain"), counted(sampled.draws, "draw"), run.settings.sampler,
              counted(*run.settings.thin, "step"), *run.settings.seed);
-  fmt::print("{}", summary_table(sampled.parameters,
-                                 {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));
+  if (!sampled.parameters.empty())
+    fmt::print("{}", summary_table(sampled.parameters,
+                                   {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));
   double acceptance = 0;
   for (const auto& chain : run.chains) acceptance += chain.acceptance / static_cast<double>(sampled.chains);
   const std::string size = find_sampler(run.settings.sampler).tuned
@@ -68,6 +73,27 @@ void print_result(const SampleSettings& s, const Run& run, const Sampled& sample
                                : fmt::format("relaxation {:.3g}", run.settings.relaxation);
   fmt::print("\nacceptance {:.2f}, {}; warm-up {}, sampling {}, {:.3g} steps/s\n", acceptance, size,
              duration(run.warmup_seconds), duration(run.sampling_seconds), run.steps_per_second());
+}
+
+void write_moments(const RunFolder& folder, const MomentsSink& moments) {
+  const auto write = [&](const char* name, const std::vector<double>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    write_npy(folder.path() / name, {{{values.size()}, "<f8"}, {bytes.begin(), bytes.end()}});
+  };
+  write("mean.npy", moments.mean());
+  write("sd.npy", moments.sd());
+}
+
+void print_moments(const SampleSettings& s, const std::vector<std::string>& names,
+                   const MomentsSink& moments) {
+  const auto mean = moments.mean(), sd = moments.sd();
+  const std::size_t shown = s.all_parameters ? names.size() : std::min<std::size_t>(50, names.size());
+  std::size_t width = 4;
+  for (std::size_t i = 0; i < shown; ++i) width = std::max(width, names[i].size());
+  fmt::print("\n{:<{}}  {:>10}  {:>10}\n", "name", width, "mean", "sd");
+  for (std::size_t i = 0; i < shown; ++i)
+    fmt::print("{:<{}}  {:>10.4g}  {:>10.4g}\n", names[i], width, mean[i], sd[i]);
+  if (shown < names.size()) fmt::print("... and {} more in mean.npy and sd.npy\n", names.size() - shown);
 }
 
 void print_notes(const SampleSettings& s, const Run& run, const Sampled& sampled) {
@@ -78,7 +104,7 @@ void print_notes(const SampleSettings& s, const Run& run, const Sampled& sampled
         counts.threw > 0
             ? fmt::format(", {} because the model said so ({})", counts.threw, counts.first_message)
             : std::string());
-  if (sampled.chains > 0) {
+  if (sampled.chains > 0 && !sampled.parameters.empty()) {
     print_uneven_chains(run.chains.size(), sampled.chains, sampled.draws, sampled.most_draws);
     const bool by_axes = run.settings.sampler == glm::AxisChainMaker::sampler;
     const bool large = is_net(s) && run.dimension > large_network;

@@ -5,6 +5,7 @@
 
 #include "onward/diagnostics/convergence.hpp"
 #include "onward/io/run_folder.hpp"
+#include "onward/run/moments.hpp"
 #include "onward/run/run.hpp"
 #include "sample_settings.hpp"
 
@@ -22,6 +23,10 @@ const char* status_word(Ending ending);
 
 void draw_picture(const RunFolder& folder, const Run& run);
 void print_result(const SampleSettings& settings, const Run& run, const Sampled& sampled);
+/// mean.npy and sd.npy: one number for each parameter.
+void write_moments(const RunFolder& folder, const MomentsSink& moments);
+void print_moments(const SampleSettings& settings, const std::vector<std::string>& names,
+                   const MomentsSink& moments);
 void print_notes(const SampleSettings& settings, const Run& run, const Sampled& sampled);
 
 }  // namespace onward::app

@@ -37,7 +37,8 @@ bool made_by_a_run(const fs::path& file) {
   return name == "run.json" || name == "summary.json" || name == "draws.nc" ||
          name.starts_with("draws.nc.") || name == "checkpoint" || name == "draws.png" ||
          name == "predictions.npy" || name == "predictions-sd.npy" || chain_number(name) ||
-         chain_number(name, ".npy") || chain_number(name, ".safetensors");
+         chain_number(name, ".npy") || chain_number(name, ".safetensors") ||
+         chain_number(name, ".trace") || chain_number(name, ".start") || name == "mean.npy" || name == "sd.npy";
 }
 
 std::vector<fs::path> files_of(const fs::path& directory) {

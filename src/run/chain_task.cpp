@@ -20,7 +20,9 @@ ChainTask::ChainTask(std::unique_ptr<Chain> chain, const RunSettings& settings, 
       hooks_(hooks),
       number_(number),
       record_(record),
-      parameters_(parameters) {}
+      parameters_(parameters) {
+  if (std::ranges::any_of(hooks_.sinks, &Sink::wants_moves)) chain_->keep_moves();
+}
 
 void ChainTask::start() {
   chain_->start();
@@ -81,7 +83,10 @@ void ChainTask::freeze() {
 
 void ChainTask::tell_warm_up() {
   const Metric metric = chain_->metric();
-  for (Sink* sink : hooks_.sinks) sink->warmed_up(number_, chain_->step_size(), metric);
+  for (Sink* sink : hooks_.sinks) {
+    sink->warmed_up(number_, chain_->step_size(), metric);
+    if (warm_) sink->begins(number_, steps_, chain_->position());
+  }
 }
 
 void ChainTask::keep_draw() {
@@ -92,8 +97,9 @@ void ChainTask::keep_draw() {
   }
   // Not in parts, slice by slice: sums would round by slices then.
   const double acceptance = chain_->take_acceptance();
+  const std::vector<double> moves = chain_->take_moves();
   const Draw draw{log_density, acceptance / static_cast<double>(*settings_.thin), chain_->step_size(),
-                  parameters_, chain_->position()};
+                  parameters_, chain_->position(), moves};
   for (Sink* sink : hooks_.sinks) sink->drawn(number_, draw);
   total_acceptance_ += acceptance;
   since_draw_ = 0;

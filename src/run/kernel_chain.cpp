@@ -121,6 +121,7 @@ StepInfo KernelChain::step() {
   const StepInfo info = onward::step(frozen_->kernel, state_, target_, frozen_->metric, stream_, steps_,
                                      frozen_->directions, workspace_);
   floored_ += info.floored ? 1 : 0;
+  if (keeps_moves_) moves_.push_back(info.moved);
   return info;
 }
 
@@ -141,6 +142,16 @@ void KernelChain::freeze() {
     frozen_->kernel = make_kernel(frozen_->settings);
   }
   warmup_.reset();
+}
+
+void KernelChain::keep_moves() {
+  if (!find_sampler(settings_.sampler).line)
+    throw UsageError(fmt::format("a trace is kept of samplers that go along lines, which {} does not: take one "
+                                 "that does, such as pc-line-fmala",
+                                 settings_.sampler));
+  if (settings_.inner != 1)
+    throw UsageError(fmt::format("a trace is kept of one move a step, not of {}: leave inner out", settings_.inner));
+  keeps_moves_ = true;
 }
 
 double KernelChain::take_acceptance() { return std::exchange(acceptance_, 0.0); }
@@ -166,7 +177,7 @@ ChainReport KernelChain::report() const {
 }
 
 void KernelChain::transfer(Archive& archive) {
-  archive(steps_, floored_, acceptance_, largest_drift_);
+  archive(steps_, floored_, acceptance_, largest_drift_, moves_);
   onward::transfer(archive, state_);
   bool frozen = frozen_.has_value();
   archive(frozen);

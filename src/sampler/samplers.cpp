@@ -128,7 +128,7 @@ Kernel make_kernel(const KernelSettings& s) {
 
 void transfer(Archive& archive, State& state) {
   archive(state.position, state.value, state.gradient, state.tangent, state.tangent_name.step,
-          state.tangent_name.purpose, state.jet.value, state.jet.slope, state.jet.curvature, state.jet_known,
+          state.tangent_name.purpose, state.support.first, state.support.count, state.jet.value, state.jet.slope, state.jet.curvature, state.jet_known,
           state.lately_accepted, state.watched);
 }
 

@@ -23,6 +23,8 @@ class KernelChain final : public Chain {
   double take_acceptance() override;
   double draw(std::span<double> parameters) override;
   VectorView position() const override { return state_.position; }
+  void keep_moves() override;
+  std::vector<double> take_moves() override { return std::exchange(moves_, {}); }
   double step_size() const override;
   Metric metric() const override;
   ChainReport report() const override;
@@ -45,6 +47,8 @@ class KernelChain final : public Chain {
   std::uint64_t steps_ = 0, floored_ = 0;
   double acceptance_ = 0;  // summed up since it was last taken
   double largest_drift_ = 0;
+  bool keeps_moves_ = false;
+  std::vector<double> moves_;  // of the steps since they were last taken
 };
 
 class KernelChainMaker final : public ChainMaker {

@@ -3,6 +3,7 @@
 // run.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 
@@ -19,6 +20,7 @@ struct Draw {
   double step_size;
   std::span<const double> parameters;  ///< as the run's names have them
   VectorView position{};               ///< in the space that is sampled; empty where there is none such
+  std::span<const double> moves{};     ///< along their lines, of the steps since the last draw, if they are kept
 };
 
 /// Functions that name a chain are called from that chain's thread: each chain from one thread at a time,
@@ -33,10 +35,14 @@ class Sink {
   /// A chain's warm-up has ended, or the run was stopped in it. A chain whose turn never came has not warmed
   /// up at all.
   virtual void warmed_up(std::size_t chain, double step_size, const Metric& metric) = 0;
+  /// Where a chain is when its first kept step is yet to come, after so many steps.
+  virtual void begins(std::size_t /*chain*/, std::uint64_t /*steps*/, VectorView /*position*/) {}
   virtual void drawn(std::size_t chain, const Draw& draw) = 0;
   /// No more draws of this chain come in this run.
   virtual void finished(std::size_t chain) = 0;
 
+  /// Whether draws are to come with the moves that led to them.
+  virtual bool wants_moves() const { return false; }
   /// What a sink has summed up of a chain's draws, into a checkpoint or out of it. Files have nothing to say:
   /// they are cut back to the checkpoint's draws when they are opened again.
   virtual void transfer(std::size_t /*chain*/, Archive& /*archive*/) {}

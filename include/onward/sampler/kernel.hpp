@@ -61,6 +61,7 @@ struct BasicStepInfo {
   Real acceptance{};            ///< the probability with which the proposal was to be accepted
   Mask accepted = Mask(false);  ///< whether it was
   Mask floored = Mask(false);   ///< whether the curvature was raised to its floor (preconditioned kernels)
+  Real moved{};                 ///< line kernels: how far along the line the last move went; 0: rejected
 };
 using StepInfo = BasicStepInfo<double>;
 

@@ -119,6 +119,7 @@ BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& targe
     const Real log_ratio = line_log_ratio(here, forward, z, alpha, there, back);
     decide(state, there.value, log_ratio, random, info, move);
     line.commit(alpha, info.accepted);
+    info.moved = simd::select(info.accepted, alpha, Real(0.0));
     here = select(info.accepted, there, here);
     acceptance += info.acceptance;
   }
