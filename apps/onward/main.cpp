@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
         add_sample(app, action);
         add_evaluate(app, action);
         add_summary(app, action);
+        add_replay(app, action);
         add_lists(app, action);
         add_lab(app, action);
         add_data(app, action);

@@ -181,11 +181,14 @@ class RunFile {
   ordered_json json_;
 };
 
+}  // namespace
+
 void read_words(SampleSettings& s) {
   parse_formats(s);
   constexpr std::array kept{"draws", "predictions", "moments", "trace"};
   if (std::ranges::find(kept, s.keep) == kept.end())
-    throw UsageError(fmt::format("--keep {} is not known: it is draws, predictions, moments or trace", s.keep));
+    throw UsageError(
+        fmt::format("--keep {} is not known: it is draws, predictions, moments or trace", s.keep));
   if (s.keep == "predictions" && !is_net(s))
     throw UsageError("--keep predictions is for networks: keep draws, moments or a trace of other models");
   if (s.keep == "trace" && s.out == "none")
@@ -196,8 +199,6 @@ void read_words(SampleSettings& s) {
   check_choosable(s.run);
   if (s.metric) s.run.metric = metric_from_string(*s.metric);
 }
-
-}  // namespace
 
 int sample_model(SampleSettings& s) {
   read_words(s);
@@ -226,7 +227,9 @@ int sample_model(SampleSettings& s) {
   ordered_json about{
       {"model", plan.model}, {"settings", settings_json(resolved)}, {"files", fingerprints(files_of(s))}};
   std::optional<Resume> resume;
-  if (s.resume) resume = read_resume(*s.out, about, plan.names, plan.name_indices, parse_formats(s).csv);
+  if (s.resume)
+    resume =
+        read_resume(*s.out, about, plan.names, plan.name_indices, s.keep == "draws" && parse_formats(s).csv);
   ordered_json json{{"onward", version}, {"status", ""}, {"dimension", plan.maker->dimension()}};
   json.update(about);
   json["format"] = s.format;

@@ -14,10 +14,9 @@
 
 namespace onward::app {
 
-void add_sample(CLI::App& app, Action& action) {
+std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
   auto s = std::make_shared<SampleSettings>();
   auto& run = s->run;
-  auto* command = app.add_subcommand("sample", "sample a model");
   add_model_options(*command, s->model);
   const auto glm_options = add_glm_options(*command, s->glm);
   const auto net_options = add_net_options(*command, s->net, true);
@@ -101,9 +100,10 @@ void add_sample(CLI::App& app, Action& action) {
                    "floats")
       ->capture_default_str();
   command
-      ->add_option("--keep", s->keep,
-                   "draws; predictions (net); moments: means and sds of all parameters; trace: 8 bytes a step, "
-                   "from which `onward replay` gives every state back")
+      ->add_option(
+          "--keep", s->keep,
+          "draws; predictions (net); moments: means and sds of all parameters; trace: 8 bytes a step, "
+          "from which `onward replay` gives every state back")
       ->capture_default_str();
   command->add_flag("--single-precision", s->single_precision, "netcdf: draws as floats");
   command->add_flag("--all-parameters", s->all_parameters, "report every parameter, however many there are");
@@ -146,11 +146,17 @@ void add_sample(CLI::App& app, Action& action) {
             "leave it out, or name another by --sampler",
             option));
   };
-  command->callback([s, command, &action] {
+  command->final_callback([s = s.get(), command] {
     if (s->run.until_ess && (command->count("--max-draws") > 0 || command->count("--draws") == 0))
       s->run.draws = s->max_draws;
-    action = [s] { return sample_model(*s); };
   });
+  return s;
+}
+
+void add_sample(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("sample", "sample a model");
+  const auto s = add_sample_options(command);
+  command->callback([s, &action] { action = [s] { return sample_model(*s); }; });
 }
 
 }  // namespace onward::app

@@ -2,6 +2,7 @@
 // What `onward sample` was told.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -34,6 +35,12 @@ struct SampleSettings {
 
 inline bool is_glm(const SampleSettings& s) { return s.model.name == "glm"; }
 inline bool is_net(const SampleSettings& s) { return s.model.name == "net"; }
+
+/// Adds the model and all options to a command, and gives where they go.
+std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command);
+
+/// Turns words into settings; throws UsageError for those that are not known.
+void read_words(SampleSettings& settings);
 
 /// Carries it out; the exit code.
 int sample_model(SampleSettings& settings);

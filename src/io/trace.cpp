@@ -47,14 +47,14 @@ TraceSink::TraceSink(const RunFolder& folder, const RunSettings& resolved, const
       file.descriptor = detail::open_for_writing(file.path, true);
       continue;
     }
-    const auto bytes =
-        static_cast<off_t>(resumed->chains[chain].draws * *resolved.thin * sizeof(double));
+    const auto bytes = static_cast<off_t>(resumed->chains[chain].draws * *resolved.thin * sizeof(double));
     file.descriptor = ::open(file.path.c_str(), O_RDWR | O_CLOEXEC);
     if (file.descriptor < 0) detail::throw_system_error("write", file.path, errno);
     if (::lseek(file.descriptor, 0, SEEK_END) < bytes)
-      throw Error(fmt::format("{} is shorter than the checkpoint counts on: it was changed since. Begin the run "
-                              "again",
-                              file.path.string()));
+      throw Error(
+          fmt::format("{} is shorter than the checkpoint counts on: it was changed since. Begin the run "
+                      "again",
+                      file.path.string()));
     if (::ftruncate(file.descriptor, bytes) != 0 || ::lseek(file.descriptor, bytes, SEEK_SET) != bytes)
       detail::throw_system_error("write", file.path, errno);
   }
@@ -123,7 +123,8 @@ Replay::Replay(const fs::path& folder, AnyTarget target, const RunSettings& s, s
   archive.finish();
   if (beginning.position.size() != target.dimension())
     throw Error(fmt::format("{} is of a model with {} parameters to sample, not of one with {}",
-                            start_path(folder, chain).string(), beginning.position.size(), target.dimension()));
+                            start_path(folder, chain).string(), beginning.position.size(),
+                            target.dimension()));
   const std::string bytes = detail::read_whole(trace_path(folder, chain));
   std::vector<double> moves(bytes.size() / sizeof(double));
   std::memcpy(moves.data(), bytes.data(), moves.size() * sizeof(double));
@@ -146,8 +147,8 @@ const std::vector<double>& Replay::state_of(std::size_t draw) {
   if (draw == 0 || draw > draws())
     throw UsageError(fmt::format("there is no draw {}: the trace has {}, counted from 1", draw, draws()));
   if (draw < walk.draw)
-    throw UsageError(fmt::format("draw {} lies before draw {}, where the replay is: ask in ascending order", draw,
-                                 walk.draw));
+    throw UsageError(fmt::format("draw {} lies before draw {}, where the replay is: ask in ascending order",
+                                 draw, walk.draw));
   for (; walk.draw < draw; ++walk.draw)
     for (std::size_t k = 0; k < walk.thin; ++k) walk.step(walk.moves[walk.draw * walk.thin + k]);
   return walk.at.position;

@@ -98,8 +98,9 @@ void ChainTask::keep_draw() {
   // Not in parts, slice by slice: sums would round by slices then.
   const double acceptance = chain_->take_acceptance();
   const std::vector<double> moves = chain_->take_moves();
-  const Draw draw{log_density, acceptance / static_cast<double>(*settings_.thin), chain_->step_size(),
-                  parameters_, chain_->position(), moves};
+  const Draw draw{log_density,         acceptance / static_cast<double>(*settings_.thin),
+                  chain_->step_size(), parameters_,
+                  chain_->position(),  moves};
   for (Sink* sink : hooks_.sinks) sink->drawn(number_, draw);
   total_acceptance_ += acceptance;
   since_draw_ = 0;

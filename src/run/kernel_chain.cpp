@@ -146,11 +146,13 @@ void KernelChain::freeze() {
 
 void KernelChain::keep_moves() {
   if (!find_sampler(settings_.sampler).line)
-    throw UsageError(fmt::format("a trace is kept of samplers that go along lines, which {} does not: take one "
-                                 "that does, such as pc-line-fmala",
-                                 settings_.sampler));
+    throw UsageError(
+        fmt::format("a trace is kept of samplers that go along lines, which {} does not: take one "
+                    "that does, such as pc-line-fmala",
+                    settings_.sampler));
   if (settings_.inner != 1)
-    throw UsageError(fmt::format("a trace is kept of one move a step, not of {}: leave inner out", settings_.inner));
+    throw UsageError(
+        fmt::format("a trace is kept of one move a step, not of {}: leave inner out", settings_.inner));
   keeps_moves_ = true;
 }
 

@@ -26,10 +26,12 @@ void MomentsSink::transfer(std::size_t chain, Archive& archive) {
 }
 
 MomentsSink::Chain MomentsSink::all() const {
-  Chain sum{0, std::vector<double>(chains_.front().mean.size()), std::vector<double>(chains_.front().mean.size())};
+  Chain sum{0, std::vector<double>(chains_.front().mean.size()),
+            std::vector<double>(chains_.front().mean.size())};
   for (const Chain& c : chains_) {
     if (c.draws == 0) continue;
-    const auto before = static_cast<double>(sum.draws), more = static_cast<double>(c.draws), n = before + more;
+    const auto before = static_cast<double>(sum.draws), more = static_cast<double>(c.draws),
+               n = before + more;
     for (std::size_t i = 0; i < sum.mean.size(); ++i) {
       const double apart = c.mean[i] - sum.mean[i];
       sum.mean[i] += apart * more / n;
@@ -44,8 +46,7 @@ std::vector<double> MomentsSink::mean() const { return all().mean; }
 
 std::vector<double> MomentsSink::sd() const {
   Chain sum = all();
-  for (double& s : sum.squares)
-    s = sum.draws > 1 ? std::sqrt(s / static_cast<double>(sum.draws - 1)) : NAN;
+  for (double& s : sum.squares) s = sum.draws > 1 ? std::sqrt(s / static_cast<double>(sum.draws - 1)) : NAN;
   return std::move(sum.squares);
 }
 

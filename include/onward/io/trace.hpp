@@ -1,7 +1,7 @@
 #pragma once
-// A chain as its moves. A line kernel with a frozen metric goes from θ to θ + αv, and v is a function of seed,
-// chain and step: so a chain is where it began and one number for each step, 0 where it stayed. That is 8
-// bytes a step, however many parameters there are; replaying it gives every state back bit for bit.
+// A chain as its moves. A line kernel with a frozen metric goes from θ to θ + αv, and v is a function of
+// seed, chain and step: so a chain is where it began and one number for each step, 0 where it stayed. That is
+// 8 bytes a step, however many parameters there are; replaying it gives every state back bit for bit.
 //
 // In a run folder: chain-N.start, the state and the metric at the end of warm-up, and chain-N.trace, the
 // numbers.
@@ -44,7 +44,8 @@ class Replay {
  public:
   /// `target` is of the run, for the shape of its parameters alone: it is not evaluated. `chain` counts from
   /// 0. Throws Error for files that are missing or damaged.
-  Replay(const std::filesystem::path& folder, AnyTarget target, const RunSettings& resolved, std::size_t chain);
+  Replay(const std::filesystem::path& folder, AnyTarget target, const RunSettings& resolved,
+         std::size_t chain);
   ~Replay();
 
   std::size_t draws() const;  ///< that the trace has

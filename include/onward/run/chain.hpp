@@ -70,7 +70,9 @@ class Chain {
   virtual VectorView position() const { return {}; }
   /// Keeps what take_moves() gives from here on: for each step how far it went along its line. Throws
   /// UsageError if it does not go along lines one move at a time.
-  virtual void keep_moves() { throw UsageError("the moves of this sampler cannot be kept: it follows no lines"); }
+  virtual void keep_moves() {
+    throw UsageError("the moves of this sampler cannot be kept: it follows no lines");
+  }
   virtual std::vector<double> take_moves() { return {}; }
   /// What warm-up has learned, so far or for good.
   virtual double step_size() const { return 1; }

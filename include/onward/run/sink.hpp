@@ -20,7 +20,7 @@ struct Draw {
   double step_size;
   std::span<const double> parameters;  ///< as the run's names have them
   VectorView position{};               ///< in the space that is sampled; empty where there is none such
-  std::span<const double> moves{};     ///< along their lines, of the steps since the last draw, if they are kept
+  std::span<const double> moves{};  ///< along their lines, of the steps since the last draw, if they are kept
 };
 
 /// Functions that name a chain are called from that chain's thread: each chain from one thread at a time,
