@@ -192,9 +192,10 @@ bool open_standard_streams() {
 
 }  // namespace
 
-int run_program(int argc, char** argv, const std::string& name, const std::string& description,
-                const std::function<void(CLI::App& app, Action& action)>& add_commands,
-                const std::function<std::vector<std::string>(std::vector<std::string>)>& rewrite) {
+int run_program(
+    int argc, char** argv, const std::string& name, const std::string& description,
+    const std::function<void(CLI::App& app, Action& action)>& add_commands,
+    const std::function<std::vector<std::string>(const CLI::App& app, std::vector<std::string>)>& rewrite) {
   if (!open_standard_streams()) return failed;  // there is nowhere to say why
   std::signal(SIGXFSZ,
               SIG_IGN);  // a file at its size limit is an error to be told, not a reason to be killed
@@ -205,7 +206,11 @@ int run_program(int argc, char** argv, const std::string& name, const std::strin
     add_commands(app, action);
     set_manners(app);
     std::vector<std::string> words(argv + 1, argv + argc);
-    if (rewrite) words = rewrite(std::move(words));
+    try {
+      if (rewrite) words = rewrite(app, std::move(words));
+    } catch (const UsageError& problem) {
+      return usage_problem(app, problem.what());
+    }
     const int code = parse_and_act(app, action, std::move(words));
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     say("{}: cannot write the results to stdout: a full disk, or nobody reads it\n", name);

@@ -21,9 +21,11 @@ inline constexpr const char* command_heading = "Commands";
 
 /// Runs the program from main() to its exit code. `add_commands` adds the commands to the app, each of which
 /// sets the action when it is parsed; commands may be nested. Messages begin with `name`.
-/// `rewrite`, if it is given, puts other words in place of those that were typed.
+/// `rewrite`, if it is given, puts other words in place of those that were typed; it can ask the app what it
+/// knows.
 int run_program(int argc, char** argv, const std::string& name, const std::string& description,
                 const std::function<void(CLI::App& app, Action& action)>& add_commands,
-                const std::function<std::vector<std::string>(std::vector<std::string>)>& rewrite = {});
+                const std::function<std::vector<std::string>(const CLI::App& app, std::vector<std::string>)>&
+                    rewrite = {});
 
 }  // namespace onward::app

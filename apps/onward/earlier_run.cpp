@@ -33,14 +33,21 @@ std::string word_of(const ordered_json& value) {
 }
 
 /// What is not to be given again: it is told besides, or said in another way.
-const std::set<std::string> not_options{"name", "priors", "layers", "standardised", "intercept"};
+const std::set<std::string> not_options{"name",         "priors",    "layers",
+                                        "standardised", "intercept", "chosen_piece"};
 
-void add_words(const ordered_json& fields, std::vector<std::string>& words) {
+void add_words(const ordered_json& fields, const CLI::App& command, const fs::path& folder,
+               std::vector<std::string>& words) {
   for (const auto& [field, value] : fields.items()) {
     if (not_options.contains(field) || value.is_null()) continue;
+    if (command.get_option_no_throw(option_of(field)) == nullptr)
+      throw Error(
+          fmt::format("{} has '{}', which this version of onward does not know: a later one made the "
+                      "run, or the file is damaged",
+                      RunFolder::open(folder).run_json().string(), field));
     if (value.is_boolean()) {
       if (value.get<bool>()) words.push_back(option_of(field));
-    } else if (field == "init" && value.is_object()) {
+    } else if (field == "init" && value.is_object() && value.contains("random")) {
       words.insert(words.end(), {"--init", fmt::format("random:{}", value.at("random").dump())});
     } else if (!(field == "step_size" && value == "adapted")) {
       words.insert(words.end(), {option_of(field), word_of(value)});
@@ -50,8 +57,9 @@ void add_words(const ordered_json& fields, std::vector<std::string>& words) {
   if (fields.contains("standardised")) words.emplace_back("--standardise");
 }
 
-/// Settings that do not decide the bits of the draws that are there already.
-const std::set<std::string> free_settings{"draws", "max_seconds", "until_ess"};
+/// What does not decide the bits of the draws that are there already.
+const std::set<std::string> free_fields{"draws", "max_seconds", "until_ess", "keep_activations",
+                                        "max_memory"};
 
 void require_same(const ordered_json& now, const ordered_json& then, const std::string& what,
                   const fs::path& folder) {
@@ -59,7 +67,7 @@ void require_same(const ordered_json& now, const ordered_json& then, const std::
   for (const auto& [field, value] : now.items()) fields.insert(field);
   for (const auto& [field, value] : then.items()) fields.insert(field);
   for (const auto& field : fields) {
-    if (what == "settings" && free_settings.contains(field)) continue;
+    if (what != "files" && free_fields.contains(field)) continue;
     const ordered_json a = now.contains(field) ? now.at(field) : ordered_json(),
                        b = then.contains(field) ? then.at(field) : ordered_json();
     if (a == b) continue;
@@ -100,6 +108,11 @@ ChainRecord read_draws(const fs::path& file, std::size_t draws, const CsvNames& 
 
 }  // namespace
 
+void require_same(const fs::path& folder, const ordered_json& now, const ordered_json& then) {
+  for (const char* what : {"files", "model", "settings"})
+    require_same(now.at(what), then.value(what, ordered_json::object()), what, folder);
+}
+
 ordered_json read_run_json(const fs::path& folder) {
   const fs::path file = RunFolder::open(folder).run_json();
   std::ifstream in(file);
@@ -116,17 +129,27 @@ ordered_json read_run_json(const fs::path& folder) {
   return json;
 }
 
-std::vector<std::string> words_of_run(const fs::path& folder) {
+bool ended_before_checkpoint(const fs::path& folder) {
+  if (fs::exists(RunFolder::open(folder).checkpoint())) return false;
+  const ordered_json status = read_run_json(folder).value("status", ordered_json());
+  if (status == "unfinished" || status == "failed") return true;
+  throw Error(
+      fmt::format("{} has no checkpoint to go on from: it is gone, or an earlier version made the run. "
+                  "`onward sample --from {} --out NEW` does it again",
+                  folder.string(), folder.string()));
+}
+
+std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& folder) {
   const ordered_json json = read_run_json(folder);
   std::vector<std::string> words{json["model"]["name"].get<std::string>()};
-  add_words(json["model"], words);
-  add_words(json["settings"], words);
-  for (const char* field : {"format", "keep"})
-    if (json.contains(field)) words.insert(words.end(), {option_of(field), word_of(json[field])});
+  add_words(json["model"], command, folder, words);
+  add_words(json["settings"], command, folder, words);
+  for (const char* field : {"format", "keep", "single_precision"})
+    if (json.contains(field)) add_words({{field, json[field]}}, command, folder, words);
   return words;
 }
 
-std::vector<std::string> with_earlier_run(std::vector<std::string> typed) {
+std::vector<std::string> with_earlier_run(const CLI::App& app, std::vector<std::string> typed) {
   if (typed.empty() || typed.front() != "sample") return typed;
   const auto value_of = [&](const std::string& option) -> std::optional<std::string> {
     std::optional<std::string> value;
@@ -138,8 +161,17 @@ std::vector<std::string> with_earlier_run(std::vector<std::string> typed) {
   };
   const bool resume = std::ranges::find(typed, "--resume") != typed.end();
   const auto folder = resume ? value_of("--out") : value_of("--from");
-  if (!folder || std::ranges::find(typed, "--help") != typed.end()) return typed;
-  std::vector<std::string> words = words_of_run(*folder);
+  const bool helps = std::ranges::any_of(typed, [](auto& word) { return word == "--help" || word == "-h"; });
+  if (helps) return typed;
+  if (resume && !folder) throw UsageError("--resume needs the folder of the run to go on with: --out DIR");
+  if (resume && value_of("--from"))
+    throw UsageError("--resume goes on with a run and --from begins a new one: leave one of them out");
+  if (!folder) return typed;
+  // A run that replaced another one and was killed at once gives way to the old one, as the folder's next
+  // user is to find it.
+  if (resume) [[maybe_unused]]
+    const RunFolder put_right = RunFolder::reopen(*folder);
+  std::vector<std::string> words = words_of_run(*app.get_subcommand("sample"), *folder);
   auto own = typed.begin() + 1;
   if (own != typed.end() && !own->starts_with("-")) {
     if (*own != words.front())
@@ -164,14 +196,14 @@ ordered_json fingerprints(const std::vector<std::string>& files) {
 Resume read_resume(const fs::path& folder, const ordered_json& about, const std::vector<std::string>& names,
                    const std::vector<std::size_t>& name_indices, bool from_csv) {
   const RunFolder run = RunFolder::open(folder);
-  if (!fs::exists(run.checkpoint()))
-    throw Error(
-        fmt::format("{} has no checkpoint to go on from: the run ended before its first one. Begin it "
-                    "again with --force in place of --resume",
-                    folder.string()));
   StoredCheckpoint stored = read_checkpoint(run.checkpoint());
-  for (const char* what : {"files", "model", "settings"})
-    require_same(about.at(what), stored.about.value(what, ordered_json::object()), what, folder);
+  require_same(folder, about, stored.about);
+  for (const ChainCheckpoint& chain : stored.checkpoint.chains)
+    if (const auto draws = about["settings"]["draws"].get<std::size_t>(); draws < chain.draws)
+      throw UsageError(
+          fmt::format("the run in {} has {} draws a chain already, more than --draws {}: ask for "
+                      "more than it has, or leave that out",
+                      folder.string(), chain.draws, draws));
   Resume resume{std::move(stored.checkpoint), {}};
   const CsvNames in_file = csv_names(names, name_indices);
   for (std::size_t c = 0; c < resume.checkpoint.chains.size() && from_csv; ++c)

@@ -24,7 +24,8 @@ models::Model make_model(const ModelWords& words) { return models::make(words.na
 std::vector<double> read_place(const std::string& option, const std::string& file, const ModelWords& model,
                                std::size_t dimension) {
   // Somewhat more than fits is read, to say how many there are.
-  auto place = read_vector(file, std::max<std::size_t>(4 * dimension, 100'000));
+  const std::size_t most = std::max<std::size_t>(4 * dimension, 100'000);
+  auto place = file.starts_with('[') ? parse_vector(option, file) : read_vector(file, most);
   if (place.size() != dimension)
     throw UsageError(fmt::format(
         "{} {} has {} entries, but {} has {} parameters to sample: give one entry for each{}", option, file,

@@ -596,12 +596,15 @@ ordered_json net_json(const NetWords& words, const GlmWords& shared, const NetMo
   };
   add("data", words.data), add("x", shared.x), add("y", shared.y), add("test_x", words.test_x);
   add("test_y", words.test_y);
+  if (words.test_images) json["test_images"] = *words.test_images;
   json["likelihood"] = model.posterior.data().answers.are_labels() ? "softmax" : "gaussian";
   json["images"] = model.posterior.data().count();
   json["prior_sd"] = words.prior_sd;
   if (shared.sigma) json["sigma"] = *shared.sigma;
-  json["piece"] = model.posterior.options().piece;
+  // Pieces of another size add up to other roundings, and a gradient has its own if they are left to us.
+  json[words.piece > 0 ? "piece" : "chosen_piece"] = model.posterior.options().piece;
   json["gradient"] = words.gradient;
+  add("show", words.show), add("keep_activations", words.keep), add("max_memory", words.memory);
   if (!model.units.is_null()) json["standardised"] = model.units;
   json["layers"] = to_json(model.posterior.network().layout.description());
   return json;

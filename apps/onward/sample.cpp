@@ -38,16 +38,15 @@ using nlohmann::ordered_json;
 /// What is wrong with --out is told before pilots take their time.
 void check_folder(const SampleSettings& s) {
   if (s.out == "") throw UsageError("--out is empty: name a folder, or leave it out, or write --out none");
-  if (s.resume && (!s.out || s.out == "none"))
-    throw UsageError("--resume needs the folder of the run to go on with: --out DIR");
   if (s.resume && s.force)
     throw UsageError("--resume goes on with a run and --force replaces it: leave one of them out");
   if (s.out && s.out != "none" && !s.resume) RunFolder::check(*s.out, s.force);
 }
 
 /// The folder to write to: the one asked for, or the first free of onward-out, onward-out-2, ...
-std::optional<RunFolder> make_folder(const SampleSettings& s) {
+std::optional<RunFolder> make_folder(const SampleSettings& s, bool begins_again) {
   if (s.out == "none") return std::nullopt;
+  if (begins_again) return RunFolder::create(*s.out, true);
   if (s.resume) return RunFolder::reopen(*s.out);
   if (s.out) return RunFolder::create(*s.out, s.force);
   return RunFolder::create_next("onward-out");
@@ -223,30 +222,39 @@ int sample_model(SampleSettings& s) {
   plan.target.reset();
   if (!s.quiet) s.note_idle_options(resolved.sampler);
 
-  auto folder = make_folder(s);
   ordered_json about{
       {"model", plan.model}, {"settings", settings_json(resolved)}, {"files", fingerprints(files_of(s))}};
+  const ordered_json earlier = s.resume ? read_run_json(*s.out) : ordered_json::object();
+  const bool begins_again = s.resume && ended_before_checkpoint(*s.out);
+  if (begins_again) {
+    require_same(*s.out, about, earlier);
+    if (!s.quiet) say("note: the run in {} ended before its first checkpoint: it begins again\n", *s.out);
+  }
+  auto folder = make_folder(s, begins_again);
   std::optional<Resume> resume;
-  if (s.resume)
+  if (s.resume && !begins_again)
     resume =
         read_resume(*s.out, about, plan.names, plan.name_indices, s.keep == "draws" && parse_formats(s).csv);
   ordered_json json{{"onward", version}, {"status", ""}, {"dimension", plan.maker->dimension()}};
   json.update(about);
   json["format"] = s.format;
   json["keep"] = s.keep;
+  if (s.single_precision) json["single_precision"] = true;
   for (const auto& [in_file, name] : csv_names(plan.names, plan.name_indices).changed)
     json["names_in_csv"][in_file] = name;
   if (choice) json["choice"] = choice_json(*choice);
   if (tuning) json["tuning"] = tuning_json(*tuning);
+  for (const auto& [field, value] : earlier.items())  // how the sampler was chosen, say
+    if (!json.contains(field)) json[field] = value;
   RunFile run_file(folder ? &*folder : nullptr, std::move(json));
 
   std::optional<Run> finished;
   Sinks sinks;
   try {
+    run_file.write("unfinished");  // first: from here on --resume knows what to do
     sinks =
         make_sinks(s, plan, resolved, folder ? &*folder : nullptr, resume ? &resume->checkpoint : nullptr);
     if (resume && sinks.netcdf && !parse_formats(s).csv) resume->chains = sinks.netcdf->earlier();
-    run_file.write("unfinished");
     ProgressBar bar(s.quiet);
     Hooks hooks;
     for (const auto& sink : sinks.all) hooks.sinks.push_back(sink.get());
@@ -299,6 +307,8 @@ int sample_model(SampleSettings& s) {
   result["draws"] = sampled.draws;
   result["status"] = status_word(run.ending);
   if (tuning) result["tuning"] = tuning_json(*tuning);
+  for (const char* field : {"choice", "tuning"})
+    if (earlier.contains(field)) result[field] = earlier[field];
   std::optional<net::Predictive> predictive;
   if (sinks.predictions && sampled.chains > 0) {
     predictive = sinks.predictions->predictive();
@@ -319,6 +329,12 @@ int sample_model(SampleSettings& s) {
   std::fflush(stdout);  // before what goes to stderr, should both go to one place
   if (!s.quiet) {
     print_notes(s, run, sampled);
+    const auto has_all = [&](const ChainRecord& chain) {
+      return chain.draws ==
+             resume->checkpoint.chains[static_cast<std::size_t>(&chain - run.chains.data())].draws;
+    };
+    if (resume && run.ending == Ending::complete && std::ranges::all_of(run.chains, has_all))
+      say("note: all draws were there already; more --draws prolong the run\n");
     if (folder) say("files: {}\n", folder->path().string());
   }
   if (trouble) std::rethrow_exception(trouble);

@@ -92,7 +92,7 @@ std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
   command->add_flag("--resume", s->resume,
                     "go on with the run in --out DIR as if it had never stopped; more --draws prolong it");
   add_number(*command, "--checkpoint-seconds", s->checkpoint_seconds,
-             "how often what --resume needs is saved; 0: at the end alone");
+             "how often what --resume needs is saved; 0: after warm-up and at the end alone");
   command->add_flag("--force", s->force, "write into an existing folder, replacing the run that is there");
   command
       ->add_option("--format", s->format,

@@ -98,9 +98,10 @@ Plan make_plan(SampleSettings& s) {
 
 std::vector<std::string> files_of(const SampleSettings& s) {
   std::vector<std::string> files;
+  // Where models that are not networks start is told by the settings, number by number.
   for (const std::string& file : {s.glm.x, s.glm.y, s.glm.trials, s.glm.offset, s.glm.weights, s.glm.names,
-                                  s.net.net, s.net.test_x, s.net.test_y, s.init})
-    if (!file.empty() && std::filesystem::is_regular_file(file)) files.push_back(file);
+                                  s.net.net, s.net.test_x, s.net.test_y, is_net(s) ? s.init : std::string()})
+    if (std::error_code error; std::filesystem::is_regular_file(file, error)) files.push_back(file);
   return files;
 }
 

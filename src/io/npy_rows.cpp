@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <string>
 #include <utility>
 
@@ -11,13 +12,23 @@
 
 #include "npy_format.hpp"
 #include "onward/error.hpp"
-#include "onward/io/npy.hpp"
 #include "system_file.hpp"
 
 namespace onward {
 namespace {
 
 constexpr std::size_t header_bytes = 128;  // room for any number of rows; a multiple of 64, as NumPy has it
+constexpr std::string_view before_rows = "'shape': (";
+
+std::string header_text(std::size_t rows, std::size_t columns) {
+  std::string header(detail::npy_magic);
+  header += {'\x01', '\0', static_cast<char>(header_bytes - 10), '\0'};
+  header +=
+      fmt::format("{{'descr': '<f4', 'fortran_order': False, {}{}, {}), }}", before_rows, rows, columns);
+  header.append(header_bytes - 1 - header.size(), ' ');
+  header += '\n';
+  return header;
+}
 
 }  // namespace
 
@@ -35,19 +46,25 @@ NpyRowWriter::NpyRowWriter(std::filesystem::path path, int file, std::size_t col
     : path_(std::move(path)), file_(file), columns_(columns), rows_(rows), row_(columns) {}
 
 NpyRowWriter NpyRowWriter::resume(std::filesystem::path path, std::size_t columns, std::size_t rows) {
-  const NpyHeader header = NpyReader(path).header();
-  if (header.shape.size() != 2 || header.columns() != columns || header.dtype != "<f4" ||
-      header.rows() < rows)
-    throw Error(
-        fmt::format("{} holds {} x {} numbers, and the checkpoint counts on {} rows of {}: it was "
-                    "changed since. Begin the run again",
-                    path.string(), header.rows(), header.columns(), rows, columns));
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) detail::throw_system_error("write", path, errno);
   NpyRowWriter writer(std::move(path), file, columns, rows);
+  // Not by a reader of such files: a run that is killed between a row and its header leaves a file that is
+  // longer than its header says.
+  std::string old(header_bytes, '\0');
+  const bool whole = ::pread(file, old.data(), old.size(), 0) == static_cast<ssize_t>(old.size());
+  std::size_t said = 0;
+  const auto number = old.find(before_rows);
+  if (number != std::string::npos)
+    std::from_chars(old.data() + number + before_rows.size(), old.data() + old.size(), said);
+  const auto end = static_cast<off_t>(header_bytes + rows * columns * sizeof(float));
+  if (!whole || old != header_text(said, columns) || ::lseek(file, 0, SEEK_END) < end)
+    throw Error(
+        fmt::format("{} does not hold the {} rows of {} numbers that the checkpoint counts on: it was "
+                    "changed since. Begin the run again",
+                    writer.path_.string(), rows, columns));
   writer.write_header();
-  if (::ftruncate(file, static_cast<off_t>(header_bytes + rows * columns * sizeof(float))) != 0)
-    detail::throw_system_error("write", writer.path_, errno);
+  if (::ftruncate(file, end) != 0) detail::throw_system_error("write", writer.path_, errno);
   return writer;
 }
 
@@ -65,11 +82,7 @@ NpyRowWriter::~NpyRowWriter() {
 }
 
 void NpyRowWriter::write_header() {
-  std::string header(detail::npy_magic);
-  header += {'\x01', '\0', static_cast<char>(header_bytes - 10), '\0'};
-  header += fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows_, columns_);
-  header.append(header_bytes - 1 - header.size(), ' ');
-  header += '\n';
+  const std::string header = header_text(rows_, columns_);
   if (::pwrite(file_, header.data(), header.size(), 0) != static_cast<ssize_t>(header.size()))
     detail::throw_system_error("write", path_, errno);
 }

@@ -41,6 +41,16 @@ bool made_by_a_run(const fs::path& file) {
          chain_number(name, ".trace") || chain_number(name, ".start") || name == "mean.npy" || name == "sd.npy";
 }
 
+/// What a run that was killed had not yet given its name: FILE.tmp, FILE.PROCESS.tmp or FILE.part.
+bool left_behind(const fs::path& file) {
+  if (file.extension() == ".part") return made_by_a_run(file.stem());
+  if (file.extension() != ".tmp") return false;
+  const fs::path stem = file.stem();
+  const std::string process = stem.extension().string();
+  const bool numbered = process.size() > 1 && process.find_first_not_of("0123456789", 1) == std::string::npos;
+  return made_by_a_run(numbered ? stem.stem() : stem);
+}
+
 std::vector<fs::path> files_of(const fs::path& directory) {
   std::error_code error;
   std::vector<fs::path> files;
@@ -90,6 +100,13 @@ std::vector<fs::path> run_files_of(const fs::path& directory) {
 void remove_files(const std::vector<fs::path>& files) {
   for (const auto& file : files)
     if (::unlink(file.c_str()) != 0 && errno != ENOENT) detail::throw_system_error("remove", file, errno);
+}
+
+/// By whoever has the folder's lock.
+void clean(const fs::path& directory) {
+  auto files = files_of(directory);
+  std::erase_if(files, [](const auto& file) { return !left_behind(file); });
+  remove_files(files);
 }
 
 }  // namespace
@@ -184,6 +201,7 @@ RunFolder RunFolder::create(const fs::path& directory, bool force) {
   folder.lock_.emplace(directory);
   check_free(directory, force);  // another run may have come and gone before the lock
   if (force) {
+    clean(directory);
     folder.old_run_ = std::make_unique<OldRun>(directory);
     folder.old_run_->set_aside();
   }
@@ -222,6 +240,7 @@ RunFolder RunFolder::reopen(const fs::path& directory) {
   RunFolder folder = open(directory);
   folder.lock_.emplace(directory);
   OldRun(directory).restore();
+  clean(directory);
   return folder;
 }
 

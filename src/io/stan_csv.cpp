@@ -314,6 +314,11 @@ StanCsvWriter StanCsvWriter::resume(std::filesystem::path path, const StanCsvHea
   if (old != text) {
     // A neighbour takes its place, so that a machine that stops now leaves one or the other.
     const std::filesystem::path neighbour = writer.path_.string() + ".tmp";
+    // Gone again if something goes wrong, such as a full disk.
+    struct Remover {
+      const std::filesystem::path& file;
+      ~Remover() { ::unlink(file.c_str()); }
+    } remover{neighbour};
     StanCsvWriter copy;
     copy.path_ = neighbour;
     copy.file_ = detail::open_for_writing(neighbour, false);
@@ -329,7 +334,8 @@ StanCsvWriter StanCsvWriter::resume(std::filesystem::path path, const StanCsvHea
     }
     copy.write_out();
     copy.sync();
-    std::filesystem::rename(neighbour, writer.path_);
+    if (::rename(neighbour.c_str(), writer.path_.c_str()) != 0)
+      detail::throw_system_error("write", writer.path_, errno);
   }
   writer.file_ = ::open(writer.path_.c_str(), O_WRONLY | O_CLOEXEC);
   const auto end = static_cast<off_t>(writer.bytes_on_disk_);

@@ -80,6 +80,12 @@ void require_finite(const std::filesystem::path& path, std::span<const double> v
 
 }  // namespace
 
+std::vector<double> parse_vector(const std::string& name, std::string_view text) {
+  auto values = parse_json_vector(name, text);
+  require_finite(name, values);
+  return values;
+}
+
 std::vector<double> read_vector(const std::filesystem::path& path, std::size_t most) {
   const auto too_many = [&] {
     throw Error(fmt::format("{}: more than {} entries, the most that are of use here.", path.string(), most));

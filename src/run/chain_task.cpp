@@ -121,8 +121,10 @@ void ChainTask::end() {
 }
 
 void ChainTask::transfer(Archive& archive) {
-  archive(started_, warm_, since_draw_, total_acceptance_, record_.sampling_steps, record_.warmup_seconds,
-          record_.sampling_seconds);
+  double shown_acceptance = monitor_.acceptance_sum;
+  archive(started_, warm_, since_draw_, total_acceptance_, shown_acceptance, record_.sampling_steps,
+          record_.warmup_seconds, record_.sampling_seconds);
+  monitor_.acceptance_sum = shown_acceptance;
   if (started_) chain_->transfer(archive);
   for (Sink* sink : hooks_.sinks) sink->transfer(number_, archive);
 }

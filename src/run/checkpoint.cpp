@@ -32,6 +32,7 @@ void write_checkpoint(const std::filesystem::path& path, const nlohmann::ordered
   };
   std::vector<std::string> between;
   between.push_back(saved(about.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace),
+                          checkpoint.seconds.set_up, checkpoint.seconds.all,
                           static_cast<std::uint64_t>(checkpoint.chains.size())));
   for (const ChainCheckpoint& chain : checkpoint.chains)
     between.push_back(saved(chain.steps, chain.draws, static_cast<std::uint64_t>(chain.state.size())));
@@ -76,6 +77,7 @@ StoredCheckpoint read_checkpoint(const std::filesystem::path& path) {
     std::string text;
     archive(text);
     stored.about = nlohmann::ordered_json::parse(text);
+    archive(stored.checkpoint.seconds.set_up, stored.checkpoint.seconds.all);
     stored.checkpoint.chains.resize(archive.count(0, 3 * sizeof(std::uint64_t)));
     for (ChainCheckpoint& chain : stored.checkpoint.chains) archive(chain.steps, chain.draws, chain.state);
     archive.finish();

@@ -51,7 +51,8 @@ class Loop {
   void go() {
     begin_ = Clock::now();
     prepare();
-    const double set_up = seconds_since(begin_);
+    if (hooks_.resume) earlier_ = hooks_.resume->checkpoint.seconds;
+    earlier_.set_up += seconds_since(begin_);
     if (hooks_.notes) hooks_.notes(maker_.notes());
     make_chains();
     next_checkpoint_ = seconds_since(begin_) + hooks_.checkpoint_seconds;
@@ -68,7 +69,7 @@ class Loop {
     }
     for (auto& thread : threads) thread.join();
     if (problem_) std::rethrow_exception(problem_);
-    finish(set_up);
+    finish();
   }
 
  private:
@@ -134,6 +135,9 @@ class Loop {
       if (problem) {
         if (!problem_) problem_ = problem;
         stop_all();
+      } else if (!stop_ && task->monitor().pause) {
+        // Asked for since: a chain at the limit would never come by to be saved.
+        save(*task, task->checkpoint());
       }
       (at_limit(*task) ? parked_ : waiting_).push_back(task);
       attention_.notify_one();
@@ -168,7 +172,8 @@ class Loop {
       if (due()) begin_checkpoint();
       if (collected()) end_checkpoint(lock);
       lock.unlock();
-      if (hooks_.progress) hooks_.progress(report(tasks_, settings_, limit_, seconds_since(begin_)));
+      if (hooks_.progress)
+        hooks_.progress(report(tasks_, settings_, limit_, earlier_.all + seconds_since(begin_)));
       lock.lock();
     }
     closed_ = true;
@@ -179,9 +184,9 @@ class Loop {
   bool go_on(std::unique_lock<std::mutex>& lock) {
     if (limit_ >= settings_.draws) return false;
     lock.unlock();
-    const bool enough = is_enough(run_, *settings_.until_ess, stop_, [this] { look_at_the_clock(); });
+    enough_ = is_enough(run_, *settings_.until_ess, stop_, [this] { look_at_the_clock(); });
     lock.lock();
-    if (enough || stop_) return false;
+    if (enough_ || stop_) return false;
     limit_ = next_limit(settings_, limit_);
     waiting_.insert(waiting_.end(), parked_.begin(), parked_.end());
     parked_.clear();
@@ -211,6 +216,10 @@ class Loop {
     if (stop_ || !task.monitor().pause) return;
     ChainCheckpoint checkpoint = task.checkpoint();
     const std::lock_guard lock(mutex_);
+    save(task, std::move(checkpoint));
+  }
+
+  void save(ChainTask& task, ChainCheckpoint checkpoint) {
     snapshots_[task.number()] = std::move(checkpoint);
     if (!stop_) task.monitor().pause = false;
   }
@@ -232,12 +241,13 @@ class Loop {
     warm_saved_ = warm_saved_ || std::ranges::all_of(tasks_, warm);
   }
 
-  void hand_on(const Checkpoint& checkpoint) {
+  void hand_on(Checkpoint& checkpoint) {
+    checkpoint.seconds = {earlier_.set_up, earlier_.all + seconds_since(begin_)};
     for (Sink* sink : hooks_.sinks) sink->make_durable();
     hooks_.checkpoint(checkpoint);
   }
 
-  void finish(double set_up) {
+  void finish() {
     if (hooks_.checkpoint) {
       Checkpoint checkpoint;
       for (ChainTask& task : tasks_) checkpoint.chains.push_back(task.checkpoint());
@@ -246,15 +256,18 @@ class Loop {
     } else {
       for (ChainTask& task : tasks_) task.end();
     }
-    const double seconds = seconds_since(begin_);
+    const double seconds = earlier_.all + seconds_since(begin_);
     double warmup = 0, sampling = 0;
     for (const auto& chain : run_.chains) {
       warmup += chain.warmup_seconds;
       sampling += chain.sampling_seconds;
     }
-    if (parked_.size() == tasks_.size()) run_.ending = Ending::complete;
-    const double drawing = seconds - set_up;
-    run_.warmup_seconds = set_up + (warmup + sampling > 0 ? drawing * warmup / (warmup + sampling) : 0);
+    // Stopped or not: if it was the moment at which there was nothing left to do, it is done.
+    if (parked_.size() == tasks_.size() && (limit_ >= settings_.draws || enough_))
+      run_.ending = Ending::complete;
+    const double drawing = seconds - earlier_.set_up;
+    run_.warmup_seconds =
+        earlier_.set_up + (warmup + sampling > 0 ? drawing * warmup / (warmup + sampling) : 0);
     run_.sampling_seconds = seconds - run_.warmup_seconds;
     if (hooks_.progress) hooks_.progress(report(tasks_, settings_, run_.draws(), seconds));
   }
@@ -264,6 +277,7 @@ class Loop {
   const Hooks& hooks_;
   Run& run_;
   Clock::time_point begin_;
+  Checkpoint::Seconds earlier_;  // of the parts that the run had before, and all that went into setting up
   std::deque<ChainTask> tasks_;
   std::atomic<bool> stop_{false};
   std::atomic<std::size_t> limit_{0};  // draws a chain makes before it waits for the others
@@ -272,7 +286,7 @@ class Loop {
   std::condition_variable work_, attention_;
   std::vector<ChainTask*> waiting_, parked_;               // for a thread; at the limit
   std::vector<std::optional<ChainCheckpoint>> snapshots_;  // of a checkpoint that is being made
-  bool closed_ = false, warm_saved_ = false;
+  bool closed_ = false, warm_saved_ = false, enough_ = false;
   double next_checkpoint_ = 0;
   std::exception_ptr problem_;
 };

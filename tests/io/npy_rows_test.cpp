@@ -43,6 +43,34 @@ TEST_F(NpyRows, WrongRequests) {
   EXPECT_THAT(error_of([&] { NpyRowWriter(path("none/a.npy"), 3); }), HasSubstr("Check the name"));
 }
 
+TEST_F(NpyRows, GoOnWhereARunWasKilled) {
+  const std::vector<double> one{1, 2}, two{3, 4};
+  {
+    NpyRowWriter writer(path("a.npy"), 2);
+    writer.append(one);
+    writer.append(two);
+  }
+  const std::string whole = get(path("a.npy"));
+  // Killed after a row, before the header that counts it; or after the header of a resumed run, before the
+  // rows behind it were cut off.
+  for (const std::string& bytes : {whole + std::string(8, 'x'), whole + "xxx", whole}) {
+    put("a.npy", bytes);
+    NpyRowWriter::resume(path("a.npy"), 2, 1).append(two);
+    EXPECT_EQ(get(path("a.npy")), whole);
+  }
+  const auto refused = [&](const std::string& bytes, std::size_t columns, std::size_t rows) {
+    put("a.npy", bytes);
+    EXPECT_THAT(error_of([&] { NpyRowWriter::resume(path("a.npy"), columns, rows); }), HasSubstr("a.npy"));
+    EXPECT_EQ(get(path("a.npy")), bytes);
+  };
+  refused(whole, 3, 1);
+  refused(whole, 2, 3);
+  refused(whole.substr(0, whole.size() - 1), 2, 2);
+  refused(whole.substr(0, 40), 2, 0);
+  refused("", 2, 0);
+  refused(std::string(200, 'x'), 2, 0);
+}
+
 TEST_F(NpyRows, AFullDiskLeavesTheRowsBefore) {
   NpyRowWriter writer(path("a.npy"), 1000);
   const std::vector<double> row(1000, 1.5);

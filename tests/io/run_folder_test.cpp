@@ -175,6 +175,24 @@ TEST_F(RunFolderTest, TheOldRunStaysUntilTheNewOneHasBegun) {
   EXPECT_EQ(std::distance(fs::directory_iterator(path("out")), {}), 3);  // and the notes and the lock
 }
 
+TEST_F(RunFolderTest, WhatAKilledRunHadNotFinishedIsRemoved) {
+  const std::vector<std::string> half{"checkpoint.123.tmp", "run.json.7.tmp", "chain-1.csv.tmp",
+                                      "draws.nc.part", "draws.nc.chain-2.part"};
+  const std::vector<std::string> kept{"run.json",  "checkpoint", "chain-1.csv",
+                                      "notes.tmp", "my.part",    "chain-x.csv.tmp"};
+  for (const bool force : {false, true}) {
+    for (const auto& names : {half, kept})
+      for (const auto& name : names) put(name, "text");
+    if (force) {
+      const RunFolder folder = RunFolder::create(path(""), true);
+    } else {
+      const RunFolder folder = RunFolder::reopen(path(""));
+    }
+    for (const auto& name : half) EXPECT_FALSE(fs::exists(path(name))) << name;
+    for (const auto& name : kept) EXPECT_TRUE(fs::exists(path(name))) << name;
+  }
+}
+
 TEST_F(RunFolderTest, TheNextFreeNameIsTakenByOneAlone) {
   fs::create_directories(path("out"));
   put("out-3", "a file");

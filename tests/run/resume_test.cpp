@@ -128,6 +128,45 @@ INSTANTIATE_TEST_SUITE_P(Samplers, Resumed,
                            return name;
                          });
 
+TEST(Resume, SecondsOfAllPartsAddUp) {
+  const auto maker = valley();
+  StopAfter stopper(100);
+  Checkpoint last;
+  Hooks hooks;
+  hooks.sinks = {&stopper};
+  hooks.stop = &stopper.stop;
+  hooks.checkpoint = [&](const Checkpoint& checkpoint) { last = checkpoint; };
+  const onward::Run before = run_chains(*maker, maker->resolve(settings("mala")), hooks);
+  EXPECT_GT(last.seconds.all, 0);
+  EXPECT_LE(last.seconds.all, before.warmup_seconds + before.sampling_seconds);
+  last.seconds.all += 1000;  // as if it had taken so long
+  const Resume resume = resume_of(before, last);
+  Hooks going_on;
+  going_on.resume = &resume;
+  std::vector<double> seconds;
+  going_on.progress = [&](const Progress& progress) { seconds.push_back(progress.seconds); };
+  const auto again = valley();
+  const onward::Run run = run_chains(*again, again->resolve(settings("mala")), going_on);
+  EXPECT_GT(run.warmup_seconds + run.sampling_seconds, last.seconds.all);
+  EXPECT_LT(run.warmup_seconds + run.sampling_seconds, last.seconds.all + 100);
+  EXPECT_GT(seconds.back(), 1000);
+}
+
+TEST(Resume, ARunThatIsStoppedWhereItsLengthIsJudgedIsNotComplete) {
+  RunSettings s = settings("mala");
+  s.until_ess = 1e9;
+  s.draws = 100000;
+  s.chains = 1;
+  StopAfter stopper(125);  // where the first judgement is
+  Hooks hooks;
+  hooks.sinks = {&stopper};
+  hooks.stop = &stopper.stop;
+  const auto maker = valley();
+  const onward::Run run = run_chains(*maker, maker->resolve(s), hooks);
+  EXPECT_EQ(run.draws(), 125u);
+  EXPECT_EQ(run.ending, Ending::interrupted);
+}
+
 TEST(Resume, MetricsOfAllKindsAreLearnedOnTheSameWay) {
   for (const MetricKind metric :
        {MetricKind::none, MetricKind::diag, MetricKind::dense, MetricKind::lowrank}) {

@@ -34,7 +34,8 @@ class RunFolder {
   /// An existing run's folder, to read; Error if it is not there.
   static RunFolder open(const std::filesystem::path& directory);
 
-  /// An existing run's folder, to go on writing to: locked as by create(), and nothing is removed.
+  /// An existing run's folder, to go on writing to: locked as by create(). Nothing is removed but
+  /// what a killed run had begun to write and not finished.
   [[nodiscard]] static RunFolder reopen(const std::filesystem::path& directory);
 
   RunFolder(RunFolder&& other) noexcept;

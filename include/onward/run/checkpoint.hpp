@@ -20,7 +20,12 @@ struct ChainCheckpoint {
 };
 
 struct Checkpoint {
+  /// Of the wall clock so far, over all parts of the run.
+  struct Seconds {
+    double set_up = 0, all = 0;
+  };
   std::vector<ChainCheckpoint> chains;
+  Seconds seconds = {};
 };
 
 /// Writes a checkpoint of what `about` describes (a model's specification and settings): to a temporary
