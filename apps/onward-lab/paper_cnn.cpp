@@ -154,7 +154,7 @@ void make_quick(Request& request, const CLI::App& command) {
 }
 
 int run(Request& request, const CLI::App& command) {
-  const PaperOptions& options = request.options;
+  PaperOptions& options = request.options;
   if (options.quick) make_quick(request, command);
   auto& t = request.table;
   auto& training = request.training;

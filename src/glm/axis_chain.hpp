@@ -1,0 +1,110 @@
+#pragma once
+// One chain of a regression along its whitened axes, and what all of them share.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "onward/glm/axis_sampler.hpp"
+#include "onward/random/stream.hpp"
+
+namespace onward::glm {
+
+/// What chains share and never change.
+struct AxisChainMaker::Shared {
+  Posterior posterior;
+  AxisOptions settings;
+  std::uint64_t seed = 1;
+  std::vector<std::string> names, warnings;
+  std::vector<double> centre;  // coefficients, class after class
+  double log_scale = 0;
+  std::optional<PanelColumns> columns;
+  Whitening whitening;
+  Floats base;                             // the predictor at the centre, class after class, offset included
+  std::vector<Observations> against_rest;  // categorical: one a class
+  bool normal_priors = true;
+  Eigen::VectorXd precisions;          // of the priors
+  std::vector<double> axis_curvature;  // of the normal priors along each axis
+
+  std::size_t width() const { return posterior.design().columns(); }
+  std::size_t classes() const { return posterior.observations().classes(); }
+  std::size_t stride() const { return padded_rows(posterior.observations().rows()); }
+
+  void prepare_priors();
+  void use(const Whitening& w, std::span<const double> at, ThreadPool& pool, bool last);
+};
+
+/// How a jet becomes a proposal; the same rule both ways, whichever it is.
+struct Rule {
+  double relaxation;  ///< c
+  double floor;       ///< kappa
+  double longest;     ///< widths that the mean of a proposal may be away
+};
+
+inline Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
+
+/// One chain: its coefficients, its cached predictor and its random numbers.
+class AxisChain final : public Chain {
+ public:
+  using Shared = AxisChainMaker::Shared;
+  using Vector = Eigen::VectorXd;
+  AxisChain(const Shared& shared, std::uint32_t chain, std::shared_ptr<ThreadPool> pool);
+
+  std::size_t stride() const override { return s_.posterior.dimension(); }
+  std::uint64_t saved_every() const override { return s_.settings.refresh_every * stride(); }
+  void start() override { start(s_.settings.start_spread); }
+  std::uint64_t advance(std::uint64_t steps, Monitor& monitor) override;
+  void freeze() override { frozen_ = true; }
+  double take_acceptance() override { return std::exchange(acceptance_, 0.0); }
+  double draw(std::span<double> out) override;
+  ChainReport report() const override;
+  void transfer(Archive& archive) override;
+
+  void start(double spread);
+  /// One update along every axis; `is_warmup`: by the careful rule.
+  void sweep(bool is_warmup);
+  void refresh(bool check);
+  double log_density();
+  const Vector& coefficients(std::size_t k) const { return beta_[k]; }
+  const float* predictor() const { return eta_.data(); }
+
+ private:
+  const Shared& s_;
+  std::shared_ptr<ThreadPool> own_pool_;
+  ThreadPool& pool_;
+  Stream stream_;
+  std::uint64_t number_ = 0;  // of the sweep
+  bool frozen_ = false;       // warm-up is over
+  double acceptance_ = 0;     // since it was taken, counted in steps
+  struct {
+    std::uint64_t updates = 0, again = 0, accepted = 0, floored = 0, nonfinite = 0;
+    double largest_drift = 0;
+  } done_;
+  std::vector<Vector> beta_;
+  std::vector<Vector> prior_slopes_;  // derivative of the log prior by each coefficient (normal priors)
+  Rule rule_;                         // of this sweep
+  double log_scale_ = 0;
+  double value_ = 0;                // sum over rows at the present place
+  std::size_t first_of_scale_ = 0;  // of the random numbers of a sweep
+  bool coupled_ = false;            // sigma and the coefficients
+  Floats eta_, odds_, moved_, others_;
+  std::vector<double> noise_, uniforms_;
+
+  double scale() const { return std::exp(log_scale_); }
+  void set_prior_slopes();
+  Jet prior_along(std::size_t k, std::size_t j, double alpha) const;
+  void sweep_axes(const Observations& y, std::size_t k, Floats& eta);
+  void sweep_classes();
+  void move_classes_together();
+  void move_scale_and_coefficients();
+  void update_scale();
+  bool accepts(double log_ratio, std::size_t draw) const { return std::log(uniforms_[draw]) < log_ratio; }
+};
+
+}  // namespace onward::glm
