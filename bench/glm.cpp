@@ -55,8 +55,8 @@ double sd_error(const Chains& chains, double mean, double sd) {
 Sampled sample_by_axes(Posterior posterior, std::size_t draws, std::size_t threads) {
   constexpr std::size_t chains = 4;
   const auto begin = Clock::now();
-  const Run run = sample_axes(std::move(posterior),
-                              {.draws = draws, .chains = chains, .threads = threads, .seed = 1});
+  const Run run =
+      sample_axes(std::move(posterior), {.draws = draws, .chains = chains, .threads = threads, .seed = 1});
   Sampled result{{}, {}, seconds_since(begin), INFINITY};
   for (std::size_t j = 0; j < run.names.size(); ++j) {
     const Chains kept = run.parameter(j);
@@ -180,13 +180,9 @@ Million sample_million(std::size_t cores) {
   });
   Hooks hooks;
   hooks.sinks = {&count};
-  const Run run = sample_axes(std::move(posterior),
-                              {.warmup = 20 * (columns + 1),
-                               .draws = draws,
-                               .chains = chains,
-                               .threads = cores,
-                               .seed = 1},
-                              hooks);
+  const Run run = sample_axes(
+      std::move(posterior),
+      {.warmup = 20 * (columns + 1), .draws = draws, .chains = chains, .threads = cores, .seed = 1}, hooks);
   const double least = run.least_ess();
   return {first, seconds_since(begin), least, peak_resident_bytes()};
 }
