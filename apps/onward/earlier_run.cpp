@@ -70,7 +70,7 @@ void require_same(const ordered_json& now, const ordered_json& then, const std::
     if (what != "files" && free_fields.contains(field)) continue;
     const ordered_json a = now.contains(field) ? now.at(field) : ordered_json(),
                        b = then.contains(field) ? then.at(field) : ordered_json();
-    if (a == b) continue;
+    if (nlohmann::json(a) == nlohmann::json(b)) continue;  // in whatever order their fields are
     if (what == "files")
       throw Error(
           fmt::format("{} has changed since the run in {} began: put the old file back, or begin a "
@@ -169,8 +169,7 @@ std::vector<std::string> with_earlier_run(const CLI::App& app, std::vector<std::
   if (!folder) return typed;
   // A run that replaced another one and was killed at once gives way to the old one, as the folder's next
   // user is to find it.
-  if (resume) [[maybe_unused]]
-    const RunFolder put_right = RunFolder::reopen(*folder);
+  if (resume) static_cast<void>(RunFolder::reopen(*folder));
   std::vector<std::string> words = words_of_run(*app.get_subcommand("sample"), *folder);
   auto own = typed.begin() + 1;
   if (own != typed.end() && !own->starts_with("-")) {

@@ -17,7 +17,8 @@ using ::testing::HasSubstr;
 
 const std::string often = " --seed 1 --quiet --checkpoint-seconds 0.01 ";
 const std::string glm = "glm --x x.npy --y yes.npy --family bernoulli --draws 1500";
-const std::string net = "net --net net.json --x x.npy --y real.npy --warmup 1000 --draws 40 --format npy";
+const std::string net =
+    "net --net net.json --x x.npy --y real.npy --sampler pc-line-fmala --warmup 1000 --draws 40 --format npy";
 
 class ResumeTest : public Program {
  protected:
@@ -98,7 +99,7 @@ class ResumeTest : public Program {
 
 TEST_F(ResumeTest, KilledRunsGoOnAsIfTheyHadNeverStopped) {
   const Words cases{"funnel --dim 3 --sampler pc-line-fmala --draws 3000 --warmup 9000", glm, net,
-                    "eight-schools --sampler newton-line --draws 1500 --format csv,netcdf",
+                    "eight-schools --sampler newton-line --draws 1000 --format csv,netcdf",
                     "eight-schools --sampler newton-line --until-ess 2500 --format netcdf"};
   int i = 0;
   for (const auto& words : cases) {
@@ -126,12 +127,13 @@ TEST_F(ResumeTest, KilledRunsGoOnAsIfTheyHadNeverStopped) {
 
 TEST_F(ResumeTest, ARunWithoutACheckpointBeginsAgain) {
   const std::string words = "funnel --dim 3 --sampler pc-line-fmala --seed 1 --draws 200 ";
-  sampled(words + "--out whole --quiet --warmup 2000000");
-  kill_when(words + "--out run --quiet --warmup 2000000",
+  sampled(words + "--out whole --quiet --warmup 400000");
+  kill_when(words + "--out run --quiet --warmup 400000",
             [&] { return there("run/run.json") && there("run/chain-1.csv"); });
   EXPECT_EQ(json_file("run/run.json").at("status"), "unfinished");
   ASSERT_FALSE(there("run/checkpoint"));
   EXPECT_THAT(onward("summary run").err, HasSubstr("no draws"));
+  fs::remove(path("run/.lock"));  // of the dead; else its going would be noticed
   cannot("sample --resume --out run --seed 2", {"seed 1, not 2"});
   const Outcome outcome = onward("sample --resume --out run");
   EXPECT_EQ(outcome.code, 0);
@@ -313,7 +315,7 @@ TEST_F(ResumeTest, FromDoesARunAgain) {
                     "glm --x x.npy --y real.npy --family gaussian --draws 100 --prior normal:2",
                     "glm --x x.npy --y classes.npy --family categorical --draws 100",
                     net,
-                    net + " --show weights --test-images 7 --standardise --directions units",
+                    net + " --show weights --test-x x.npy --test-images 7 --standardise --directions units",
                     net + " --sampler mala --piece 30 --test-x x.npy"};
   int i = 0;
   for (const auto& words : cases) {

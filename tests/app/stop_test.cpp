@@ -76,7 +76,7 @@ TEST_F(Stop, KilledOnTheSpot) {
   wait_until([&] { return has_bytes("run/chain-1.csv", 50'000); });
   run.send(SIGKILL);
   EXPECT_EQ(run.wait().code, -SIGKILL);
-  EXPECT_EQ(json_file("run/run.json").at("status"), "running");
+  EXPECT_EQ(json_file("run/run.json").at("status"), "unfinished");
   const Outcome again = onward("summary run");
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("x.2"));
