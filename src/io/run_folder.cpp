@@ -36,8 +36,8 @@ bool made_by_a_run(const fs::path& file) {
   const std::string name = file.filename().string();
   return name == "run.json" || name == "summary.json" || name == "draws.nc" ||
          name.starts_with("draws.nc.") || name == "checkpoint" || name == "draws.png" ||
-         name == "predictions.npy" || name == "predictions-sd.npy" || chain_number(name) ||
-         chain_number(name, ".npy") || chain_number(name, ".safetensors");
+         name == "predictions.npy" || name == "predictions-sd.npy" || name == "predictions.png" ||
+         chain_number(name) || chain_number(name, ".npy") || chain_number(name, ".safetensors");
 }
 
 std::vector<fs::path> files_of(const fs::path& directory) {
