@@ -51,12 +51,13 @@ void ProgressBar::note(const std::string& line) {
 void ProgressBar::show(const Progress& p, const std::string& before) {
   if (quiet_ || p.seconds < next_ || p.steps_total == 0) return;
   const double share = static_cast<double>(p.steps_done) / static_cast<double>(p.steps_total);
-  const std::string begin =
-      before + fmt::format("{:3.0f}%  {}", 100 * share, p.chains_warming > 0 ? "warm-up " : "sampling");
+  const std::string percent = before + fmt::format("{:3.0f}%", 100 * share);
+  const std::string begin = percent + (p.chains_warming > 0 ? "  warm-up " : "  sampling");
   const std::string acceptance = fmt::format("  acceptance {:.2f}", p.acceptance);
   const std::string speed = fmt::format("  {:.3g} steps/s", p.steps_per_second);
   const std::string left = fmt::format("  {} left", duration(p.seconds_left));
-  draw(share, p.seconds, {begin + acceptance + speed + left, begin + speed + left, begin + left});
+  draw(share, p.seconds,
+       {begin + acceptance + speed + left, begin + speed + left, begin + left, percent + left, percent});
 }
 
 void ProgressBar::show_shares(std::size_t done, double share, std::size_t total) {

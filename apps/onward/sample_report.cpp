@@ -85,10 +85,11 @@ void draw_predictions(const RunFolder& folder, const NetModel& model, const net:
   if (model.test.shape().size() != 1 || predictive.width() != (classes ? 2 : 1)) return;
   const Unit x_unit = unit_of(model, "x"), y_unit = classes ? Unit{} : unit_of(model, "y");
   const auto mean = predictive.mean(), sd = predictive.sd();
-  plot::PredictionBand band{.x = places(model.test, x_unit), .label = "mean", .band_label = "5% to 95%"};
+  plot::PredictionBand band{
+      .x = places(model.test, x_unit), .label = "mean over draws", .band_label = "1.645 sd between draws"};
   for (std::size_t row = 0; row < predictive.rows(); ++row) {
     const std::size_t entry = classes ? 2 * row + 1 : row;  // of two classes the second
-    constexpr double from_mean = 1.645;                     // sds to the 5% and 95% points of a normal
+    constexpr double from_mean = 1.645;                     // the 5% and 95% points of a normal
     const auto at = [&](double sds) { return y_unit.mean + y_unit.sd * (mean[entry] + sds * sd[entry]); };
     band.middle.push_back(at(0));
     band.low.push_back(classes ? std::max(at(-from_mean), 0.0) : at(-from_mean));

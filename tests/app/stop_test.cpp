@@ -260,7 +260,12 @@ TEST_F(Stop, ProgressBarFitsTheTerminal) {
     EXPECT_EQ(shown.front(), '\r');
     EXPECT_LT(first_end - 1, columns);
     EXPECT_THAT(shown.substr(0, first_end), HasSubstr("% "));
-    EXPECT_EQ(shown.substr(1, 1) == "[", columns == 100);  // no room for the bar itself in 50
+    if (columns == 100) {
+      EXPECT_EQ(shown[1], '[');
+    }
+    if (columns == 30) {  // no room for the bar itself
+      EXPECT_NE(shown[1], '[');
+    }
     // Words are left out, not cut.
     EXPECT_THAT(shown.substr(0, first_end), EndsWith(" left"));
     EXPECT_EQ(shown.substr(0, first_end).find("acceptance") != std::string::npos, columns == 100);
