@@ -34,13 +34,13 @@ Run run_about(const std::vector<double>& places, std::size_t draws) {
 }
 
 TEST(Report, IsTheTableIfThereIsNothingToWarnOf) {
-  const Run run = run_about({0, 0}, 1000);
+  const auto run = run_about({0, 0}, 1000);
   EXPECT_THAT(run.warnings(), IsEmpty());
   EXPECT_EQ(run.report(), run.summary_table());
 }
 
 TEST(Report, WarnsInTheWordsOfTheSettings) {
-  const Run run = run_about({0, 10}, 1000);
+  const auto run = run_about({0, 10}, 1000);
   const auto warnings = run.warnings();
   ASSERT_FALSE(warnings.empty());
   EXPECT_THAT(warnings.front(), HasSubstr("R-hat of x is"));
@@ -53,7 +53,7 @@ TEST(Report, WarnsInTheWordsOfTheSettings) {
 }
 
 TEST(Report, LeavesOutChainsWithoutDrawsAndSaysSo) {
-  Run run = run_about({0, 0, 0}, 1000);
+  auto run = run_about({0, 0, 0}, 1000);
   run.chains[2] = {};
   run.ending = Ending::time_limit;
   run.settings.max_seconds = 3;
@@ -69,7 +69,7 @@ TEST(Report, CountsEvaluationsThatWereNotFinite) {
     using std::log;
     return log(t[0]) - t[0];
   };
-  const Run run = sample(
+  const auto run = sample(
       target(1, half),
       {.sampler = "rwm", .draws = 50, .seed = 1, .start = {.kind = Start::Kind::given, .position = {1.0}}});
   ASSERT_GT(run.counts().nonfinite, 0u);
@@ -77,7 +77,7 @@ TEST(Report, CountsEvaluationsThatWereNotFinite) {
 }
 
 TEST(Report, SettingsOfARunHaveValues) {
-  const Run run = sample(target(1, [](const auto& t) { return -0.5 * t[0] * t[0]; }), {.draws = 20});
+  const auto run = sample(target(1, [](const auto& t) { return -0.5 * t[0] * t[0]; }), {.draws = 20});
   EXPECT_TRUE(run.settings.seed && run.settings.thin && run.settings.warmup && run.settings.metric &&
               run.settings.target_acceptance);
 }
