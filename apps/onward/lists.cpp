@@ -17,14 +17,15 @@ namespace {
 
 struct Listed {
   std::string_view name, summary;
+  bool needs_data = false;
 };
 
 /// The built-in models and those that data make.
 std::vector<Listed> all_models() {
   std::vector<Listed> all;
-  for (const auto& model : models::list()) all.push_back({model.name, model.summary});
-  all.push_back({"glm", "a generalised linear model of your data: --x, --y and --family"});
-  all.push_back({"net", "a neural network on your data: --net, --x and --y"});
+  for (const auto& model : models::list()) all.push_back({model.name, model.summary, false});
+  all.push_back({"glm", "a generalised linear model of your data: --x, --y and --family", true});
+  all.push_back({"net", "a neural network on your data: --net, --x and --y", true});
   return all;
 }
 
@@ -45,7 +46,7 @@ void add_lists(CLI::App& app, Action& action) {
       auto rows = nlohmann::json::array();
       for (const auto& model : all_models()) {
         if (!json) fmt::print("{:<22} {}\n", model.name, model.summary);
-        rows.push_back({{"name", model.name}, {"summary", model.summary}});
+        rows.push_back({{"name", model.name}, {"summary", model.summary}, {"needs_data", model.needs_data}});
       }
       if (json) fmt::print("{}\n", json_text(rows, 1));
       return done;
