@@ -42,7 +42,7 @@ int main() {
        .thin = 50,
        .seed = 1,
        .start = {.kind = onward::Start::Kind::given, .position = start.centre, .spread = start.spread}});
-  std::cout << run.summary_table();
+  std::cout << run.report();
 
   // The test that runs this example wants the sine within reach of the draws.
   bool right = true;

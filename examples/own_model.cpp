@@ -12,5 +12,5 @@ int main() {
     return f;
   });
   auto run = onward::sample(target, {.sampler = "line-fmala", .draws = 2000, .seed = 1});
-  std::cout << run.summary_table();
+  std::cout << run.report();
 }

@@ -88,7 +88,7 @@ int main() {
   std::cout << "slope " << slope << ", by differences " << difference << "\n\n";
 
   const auto run = onward::sample(spring, {.sampler = "pc-line-fmala", .draws = 2000, .seed = 1});
-  std::cout << run.summary_table();
+  std::cout << run.report();
 
   // The test that runs this example wants the slope right and the truth within reach of the posterior.
   bool right = std::abs(slope - difference) < 1e-6 * std::abs(slope);

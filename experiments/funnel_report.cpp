@@ -1,6 +1,7 @@
 #include "funnel_report.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -240,6 +241,16 @@ void funnel_figures(const FunnelTable& table, const std::string& folder) {
       acceptance.y_label("acceptance");
     }
     double highest = 0, lowest = 1e300;
+    for (const auto& row : table.rows)
+      for (const auto& cell : row.cells) {
+        if (row.dim != s.dims[column] || !std::isfinite(cell.kl_over_seeds.mean)) continue;
+        highest = std::max(highest, cell.kl_over_seeds.mean);
+        lowest = std::min(lowest, cell.kl_over_seeds.mean);
+      }
+    // Chains that never left their start have KLs of millions; the figure is about the others. Their lines
+    // leave it at the top, and their bands, which would fill it from side to side, are left out.
+    const double top = std::min(highest * 2, lowest * 1e3);
+    if (highest > lowest) kl.y_range(lowest / 2, top);
     for (const auto& row : table.rows) {
       if (row.dim != s.dims[column]) continue;
       const auto sampler = static_cast<std::size_t>(
@@ -250,11 +261,11 @@ void funnel_figures(const FunnelTable& table, const std::string& folder) {
         x.push_back(cell.step_size);
         mean.push_back(k.mean);
         const double sd = std::isnan(k.sd) ? 0 : k.sd;
-        low.push_back(std::max(k.mean - sd, k.mean / 10));
-        high.push_back(k.mean + sd);
+        const bool shown = k.mean <= top;
+        constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+        low.push_back(shown ? std::max(k.mean - sd, k.mean / 10) : nan);
+        high.push_back(shown ? k.mean + sd : nan);
         accepted.push_back(cell.acceptance);
-        if (std::isfinite(k.mean)) highest = std::max(highest, k.mean);
-        lowest = std::min(lowest, k.mean);
       }
       plot::Color shade = plot::palette(sampler);
       shade.alpha = 0.15;
@@ -263,8 +274,6 @@ void funnel_figures(const FunnelTable& table, const std::string& folder) {
       acceptance.line(x, accepted,
                       {.color = plot::palette(sampler), .size = 1.2, .dash = plot::dash_pattern(sampler)});
     }
-    // Chains that never left their start have KLs of millions; the figure is about the others.
-    if (highest > lowest) kl.y_range(lowest / 2, std::min(highest * 2, lowest * 1e3));
   }
   for (const char* ending : {"svg", "png"}) figure.save(fmt::format("{}/sensitivity.{}", folder, ending));
 }

@@ -1,14 +1,19 @@
 #pragma once
 // What goes to stderr.
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdio>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "onward/diagnostics/summary.hpp"
 #include "onward/util/printable.hpp"
+#include "terminal.hpp"
 
 namespace onward::app {
 
@@ -17,10 +22,27 @@ inline void write_to_stderr(const std::string& text) {
   [[maybe_unused]] const auto written = std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-/// Prints lines to stderr. What they quote of files and names must not steer the terminal.
+/// Prints lines to stderr. What they quote of files and names must not steer the terminal, which gets them
+/// broken between words; in a file a line stays a line.
 template <class... Args>
 void say(fmt::format_string<Args...> text, Args&&... args) {
-  write_to_stderr(printable(fmt::format(text, std::forward<Args>(args)...), true));
+  const std::string lines = printable(fmt::format(text, std::forward<Args>(args)...), true);
+  write_to_stderr(isatty(STDERR_FILENO) != 0 ? wrapped(lines, columns_of(STDERR_FILENO)) : lines);
+}
+
+/// What the program's options are called in warnings.
+inline const SettingWords option_words{.draws = "--draws",
+                                       .warmup = "--warmup",
+                                       .thin = "--thin",
+                                       .sampler = "--sampler",
+                                       .step_size = "--step-size",
+                                       .four_chains = "--chains 4",
+                                       .dense_metric = "--metric dense"};
+
+/// The table as wide as stdout has room for: the first 50 parameters or all.
+inline std::string table_for_stdout(const std::vector<ParameterSummary>& parameters, bool all) {
+  return summary_table(
+      parameters, {.max_rows = all ? std::size_t{0} : std::size_t{50}, .width = columns_of(STDOUT_FILENO)});
 }
 
 /// "1 chain", "4 chains".

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -72,14 +73,36 @@ std::vector<std::string> siblings_with(const CLI::App& command, const std::strin
   return found;
 }
 
+/// What other programs call our options, by the names of ours.
+const std::map<std::string, std::vector<std::string>> words_elsewhere{
+    {"--draws", {"iter", "iters", "iterations", "samples", "n-samples", "num-samples", "niter"}},
+    {"--warmup", {"burn", "burnin", "burn-in", "num-warmup", "adapt", "n-burn"}},
+    {"--threads", {"cores", "jobs", "workers", "cpus", "num-threads", "nproc"}},
+    {"--out", {"output", "output-dir", "outdir", "dir", "folder"}},
+    {"--max-seconds", {"timeout", "time-limit", "max-time"}},
+    {"--seed", {"random-seed", "rng"}},
+    {"--quiet", {"silent"}},
+    {"--force", {"overwrite"}}};
+
+/// " Did you mean --draws?" for --iter, and for slips of the fingers.
+std::string option_suggestion(const std::string& typed, const std::vector<std::string>& known) {
+  std::string word = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
+  std::ranges::replace(word, '_', '-');
+  for (const auto& [ours, theirs] : words_elsewhere)
+    if (has(known, ours) && has(theirs, word)) return fmt::format(" Did you mean {}?", ours);
+  return suggestion(typed, known);
+}
+
 /// In our words: what is wrong with a word that no command or option took.
-std::string explain_extra(const CLI::App& app, const std::string& word) {
+std::string explain_extra(const CLI::App& app, const std::string& word, const Hint& about_command) {
   const bool option = word.starts_with("-");
   const CLI::App& command = used_command(app);
   if (!option && !all_commands(command).empty()) {
     const auto names = command_names(command);
     const std::string kind = kind_of_commands(command);
-    std::string text = fmt::format("there is no {} '{}'.{}", kind, word, suggestion(word, names));
+    const std::string hint = &command == &app && about_command ? about_command(word) : "";
+    std::string text =
+        fmt::format("there is no {} '{}'.{}", kind, word, hint.empty() ? suggestion(word, names) : hint);
     if (&command != &app)
       text += fmt::format(" {}: {}", all_commands(command).front()->get_group(), joined(names));
     return text;
@@ -91,7 +114,7 @@ std::string explain_extra(const CLI::App& app, const std::string& word) {
   if (const auto others = siblings_with(command, name); !others.empty())
     return fmt::format("{} belongs to `{}`, not to {}", name, fmt::join(others, "` and `"),
                        command.get_name());
-  return fmt::format("there is no option '{}'.{}", word, suggestion(name, known));
+  return fmt::format("there is no option '{}'.{}", word, option_suggestion(name, known));
 }
 
 /// In our words: what CLI11 says. Its errors carry the option's name as the first word of their text alone.
@@ -141,7 +164,8 @@ int usage_problem(const CLI::App& app, const std::string& message) {
   return wrong_usage;
 }
 
-int parse_and_act(CLI::App& app, const Action& action, std::vector<std::string> words) {
+int parse_and_act(CLI::App& app, const Action& action, std::vector<std::string> words,
+                  const Hint& about_command) {
   try {
     std::ranges::reverse(words);  // as CLI11 takes them
     app.parse(std::move(words));
@@ -156,7 +180,7 @@ int parse_and_act(CLI::App& app, const Action& action, std::vector<std::string> 
   }
   auto extras = app.remaining(true);
   std::erase(extras, "--");  // CLI11 minds it and keeps it
-  if (!extras.empty()) return usage_problem(app, explain_extra(app, extras.front()));
+  if (!extras.empty()) return usage_problem(app, explain_extra(app, extras.front(), about_command));
   const CLI::App& command = used_command(app);
   if (&command != &app && !all_commands(command).empty())
     return usage_problem(app, fmt::format("`{}` needs one of its {}s: {}", typed(command),
@@ -195,7 +219,8 @@ bool open_standard_streams() {
 int run_program(
     int argc, char** argv, const std::string& name, const std::string& description,
     const std::function<void(CLI::App& app, Action& action)>& add_commands,
-    const std::function<std::vector<std::string>(const CLI::App& app, std::vector<std::string>)>& rewrite) {
+    const std::function<std::vector<std::string>(const CLI::App& app, std::vector<std::string>)>& rewrite,
+    const Hint& about_command) {
   if (!open_standard_streams()) return failed;  // there is nowhere to say why
   std::signal(SIGXFSZ,
               SIG_IGN);  // a file at its size limit is an error to be told, not a reason to be killed
@@ -211,7 +236,7 @@ int run_program(
     } catch (const UsageError& problem) {
       return usage_problem(app, problem.what());
     }
-    const int code = parse_and_act(app, action, std::move(words));
+    const int code = parse_and_act(app, action, std::move(words), about_command);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     say("{}: cannot write the results to stdout: a full disk, or nobody reads it\n", name);
   } catch (const std::exception& problem) {

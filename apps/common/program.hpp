@@ -13,6 +13,9 @@ namespace onward::app {
 /// What a parsed command does; the result is the program's exit code.
 using Action = std::function<int()>;
 
+/// What to say of a word that was typed, or nothing.
+using Hint = std::function<std::string(const std::string& word)>;
+
 enum ExitCode { done = 0, failed = 1, wrong_usage = 2, interrupted = 130 };
 
 /// The heading over a program's commands in its help. Commands within a command have one of their own, such
@@ -22,10 +25,11 @@ inline constexpr const char* command_heading = "Commands";
 /// Runs the program from main() to its exit code. `add_commands` adds the commands to the app, each of which
 /// sets the action when it is parsed; commands may be nested. Messages begin with `name`.
 /// `rewrite`, if it is given, puts other words in place of those that were typed; it can ask the app what it
-/// knows.
+/// knows. `about_command` is asked for a hint when a command is not known.
 int run_program(int argc, char** argv, const std::string& name, const std::string& description,
                 const std::function<void(CLI::App& app, Action& action)>& add_commands,
                 const std::function<std::vector<std::string>(const CLI::App& app, std::vector<std::string>)>&
-                    rewrite = {});
+                    rewrite = {},
+                const Hint& about_command = {});
 
 }  // namespace onward::app

@@ -1,6 +1,5 @@
 #include "progress_bar.hpp"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "notes.hpp"
 #include "onward/util/clock.hpp"
+#include "terminal.hpp"
 
 namespace onward::app {
 
@@ -51,11 +51,13 @@ void ProgressBar::note(const std::string& line) {
 void ProgressBar::show(const Progress& p, const std::string& before) {
   if (quiet_ || p.seconds < next_ || p.steps_total == 0) return;
   const double share = static_cast<double>(p.steps_done) / static_cast<double>(p.steps_total);
-  const std::string figures =
-      before + fmt::format("{:3.0f}%  {}  acceptance {:.2f}  {:.3g} steps/s  {} left", 100 * share,
-                           p.chains_warming > 0 ? "warm-up " : "sampling", p.acceptance, p.steps_per_second,
-                           duration(p.seconds_left));
-  draw(share, p.seconds, figures);
+  const std::string percent = before + fmt::format("{:3.0f}%", 100 * share);
+  const std::string begin = percent + (p.chains_warming > 0 ? "  warm-up " : "  sampling");
+  const std::string acceptance = fmt::format("  acceptance {:.2f}", p.acceptance);
+  const std::string speed = fmt::format("  {:.3g} steps/s", p.steps_per_second);
+  const std::string left = fmt::format("  {} left", duration(p.seconds_left));
+  draw(share, p.seconds,
+       {begin + acceptance + speed + left, begin + speed + left, begin + left, percent + left, percent});
 }
 
 void ProgressBar::show_shares(std::size_t done, double share, std::size_t total) {
@@ -63,23 +65,27 @@ void ProgressBar::show_shares(std::size_t done, double share, std::size_t total)
   show_pieces(parts * done + static_cast<std::size_t>(share * parts), parts * total);
 }
 
-void ProgressBar::show_pieces(std::size_t done, std::size_t total) {
+void ProgressBar::show_pieces(std::size_t done, std::size_t total, const std::string& before,
+                              const std::string& pieces) {
   const double seconds = seconds_since(begin_);
   if (quiet_ || seconds < next_ || done == 0) return;
   const double share = static_cast<double>(done) / static_cast<double>(total);
-  draw(share, seconds,
-       fmt::format("{:3.0f}%  {} of {} pieces  {} left", 100 * share, done, total,
-                   duration(seconds / share - seconds)));
+  const std::string begin = before + fmt::format("{:3.0f}%", 100 * share);
+  const std::string left = fmt::format("  {} left", duration(seconds / share - seconds));
+  draw(share, seconds, {begin + fmt::format("  {} of {} {}", done, total, pieces) + left, begin + left});
 }
 
-void ProgressBar::draw(double share, double seconds, const std::string& figures) {
+void ProgressBar::draw(double share, double seconds, const std::vector<std::string>& wordings) {
   if (terminal_) {
     // What is wider than the terminal would wrap, and could not be taken back.
-    winsize window{};
-    const int columns =
-        ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
-    const int width = std::clamp(columns - static_cast<int>(figures.size()) - 4, 0, 24);
-    const int filled = static_cast<int>(share * width);
+    const std::size_t columns = columns_of(STDERR_FILENO);
+    const auto fitting =
+        std::ranges::find_if(wordings, [&](const std::string& words) { return words.size() < columns; });
+    const std::string& figures = fitting == wordings.end() ? wordings.back() : *fitting;
+    constexpr std::size_t frame = 4, narrowest = 8, widest = 24;  // brackets and spaces around the bar
+    const std::size_t room = columns - std::min(columns, figures.size() + frame);
+    const std::size_t width = room < narrowest ? 0 : std::min(room, widest);
+    const auto filled = static_cast<std::size_t>(share * static_cast<double>(width));
     if (width > 0)
       write_to_stderr(fmt::format("\r[{:#<{}}{:.<{}}] {}\x1b[K", "", filled, "", width - filled, figures));
     else
@@ -87,7 +93,7 @@ void ProgressBar::draw(double share, double seconds, const std::string& figures)
     shown_ = true;
     next_ = seconds + 0.2;
   } else {
-    say("{}\n", figures);
+    say("{}\n", wordings.front());
     next_ = seconds + (seconds < 30 ? 5 : seconds < 300 ? 15 : 60);
   }
 }

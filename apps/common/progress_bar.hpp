@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "onward/run/run.hpp"
 
@@ -19,7 +20,8 @@ class ProgressBar {
   /// `before`: words that say what is being done, if not the run itself.
   void show(const Progress& progress, const std::string& before = "");
   /// For work that is counted in pieces; time is taken since the bar was made.
-  void show_pieces(std::size_t done, std::size_t total);
+  void show_pieces(std::size_t done, std::size_t total, const std::string& before = "",
+                   const std::string& pieces = "pieces");
   /// For items one after another, of which `done` are finished and a share of the next.
   void show_shares(std::size_t done, double share, std::size_t total);
   /// A line that stays.
@@ -27,7 +29,8 @@ class ProgressBar {
   void clear();  ///< takes the bar away before something else is printed
 
  private:
-  void draw(double share, double seconds, const std::string& figures);
+  /// The first wording that fits the line, the longest coming first.
+  void draw(double share, double seconds, const std::vector<std::string>& wordings);
 
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool quiet_, terminal_;

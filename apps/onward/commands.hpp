@@ -1,6 +1,7 @@
 #pragma once
 // The commands of the program. Each adds itself to the command line and sets what is to be run.
 
+#include <string>
 #include <string_view>
 
 #include "program.hpp"
@@ -12,6 +13,8 @@ void add_evaluate(CLI::App& app, Action& action);
 void add_summary(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 void add_lists(CLI::App& app, Action& action);
+/// What to type instead, if a model's name was given as a command.
+std::string hint_for_model(const std::string& word);
 void add_data(CLI::App& app, Action& action);
 
 /// Lists the commands that the second program, onward-lab, has.

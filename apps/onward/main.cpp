@@ -10,7 +10,8 @@ int main(int argc, char** argv) {
       argc, argv, "onward", "Gradient-based MCMC without the backward pass.",
       [](CLI::App& app, Action& action) {
         app.footer(
-            "First steps: `onward sample eight-schools --out first`, then `onward summary first`; `onward "
+            "First steps: `onward sample eight-schools --out schools`, then `onward summary schools`; "
+            "`onward "
             "models` "
             "and\n"
             "`onward samplers` list what there is.\n"
@@ -25,5 +26,5 @@ int main(int argc, char** argv) {
         add_lab(app, action);
         add_data(app, action);
       },
-      with_earlier_run);
+      with_earlier_run, hint_for_model);
 }

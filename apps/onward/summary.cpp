@@ -136,11 +136,11 @@ int summarise_files(const Settings& s) {
     if (s.all_parameters || run.parameters.size() <= 1000) out["parameters"] = summary_json(run.parameters);
     fmt::print("{}\n", json_text(out));
   } else {
-    fmt::print("{}", summary_table(run.parameters,
-                                   {.max_rows = s.all_parameters ? std::size_t{0} : std::size_t{50}}));
+    fmt::print("{}", table_for_stdout(run.parameters, s.all_parameters));
   }
   if (!s.quiet)
-    for (const auto& warning : warnings(run.parameters, run.chains, run.draws, run.dense_metric_may_help))
+    for (const auto& warning :
+         warnings(run.parameters, run.chains, run.draws, run.dense_metric_may_help, option_words))
       say("warning: {}\n", warning);
   return done;
 }

@@ -12,5 +12,5 @@ int main() {
     return f;
   });
   auto run = onward::sample(target, {.sampler = "pc-line-fmala", .draws = 1000, .chains = 4, .seed = 1});
-  std::cout << run.summary_table();
+  std::cout << run.report();
 }

@@ -3,7 +3,7 @@
 //
 //     auto target = onward::target(2, [](const auto& t) { return -0.5 * (t[0] * t[0] + t[1] * t[1]); });
 //     auto run = onward::sample(target, {.sampler = "pc-line-fmala", .draws = 1000, .seed = 1});
-//     std::cout << run.summary_table();
+//     std::cout << run.report();
 
 #include "onward/diagnostics/summary.hpp"
 #include "onward/error.hpp"

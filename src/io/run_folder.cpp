@@ -36,9 +36,10 @@ bool made_by_a_run(const fs::path& file) {
   const std::string name = file.filename().string();
   return name == "run.json" || name == "summary.json" || name == "draws.nc" ||
          name.starts_with("draws.nc.") || name == "checkpoint" || name == "draws.png" ||
-         name == "predictions.npy" || name == "predictions-sd.npy" || chain_number(name) ||
-         chain_number(name, ".npy") || chain_number(name, ".safetensors") ||
-         chain_number(name, ".trace") || chain_number(name, ".start") || name == "mean.npy" || name == "sd.npy";
+         name == "predictions.npy" || name == "predictions-sd.npy" || name == "predictions.png" ||
+         chain_number(name) || chain_number(name, ".npy") || chain_number(name, ".safetensors") ||
+         chain_number(name, ".trace") || chain_number(name, ".start") || name == "mean.npy" ||
+         name == "sd.npy";
 }
 
 /// What a run that was killed had not yet given its name: FILE.tmp, FILE.PROCESS.tmp or FILE.part.

@@ -179,7 +179,7 @@ Panel& Panel::histogram(std::span<const double> values, std::size_t bins, const 
 }
 
 Panel& Panel::density(std::span<const double> values, const Style& style) {
-  Curve curve = density_curve(values);
+  Curve curve = density_curve(values, likely_bounds(values));
   if (curve.x.empty()) {
     const auto sorted = sorted_shown(values);
     if (!sorted.empty()) curve = {{sorted[0], sorted[0]}, {0, 1}};

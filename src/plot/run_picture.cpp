@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "onward/error.hpp"
@@ -68,18 +71,82 @@ void draw_traces(Panel& panel, const NamedChains& parameter) {
   }
 }
 
+/// The name of the vector or matrix that an entry belongs to: theta of theta.3, p of p.1.2, b of b[1,2].
+std::string_view vector_of(std::string_view name) {
+  if (name.ends_with(']')) return name.substr(0, name.find('['));
+  while (true) {
+    const std::size_t dot = name.rfind('.');
+    const std::size_t digits = name.find_last_not_of("0123456789");
+    if (dot == std::string_view::npos || dot == 0 || digits != dot || dot + 1 == name.size()) return name;
+    name = name.substr(0, dot);
+  }
+}
+
+/// Whether two parameters always add up to 1, as probabilities of two classes do: one picture tells of both.
+bool complementary(const Chains& a, const Chains& b) {
+  constexpr double rounding = 1e-5;  // of single precision
+  if (a.size() != b.size()) return false;
+  for (std::size_t c = 0; c < a.size(); ++c) {
+    if (a[c].size() != b[c].size()) return false;
+    for (std::size_t i = 0; i < a[c].size(); ++i)
+      if (!(std::abs(a[c][i] + b[c][i] - 1) < rounding)) return false;
+  }
+  return !a.empty() && !a.front().empty();
+}
+
+std::vector<NamedChains> chosen(std::span<const std::string> names,
+                                const std::function<Chains(std::size_t)>& chains_of) {
+  std::vector<std::pair<std::size_t, NamedChains>> taken;
+  for (const std::size_t i : by_importance(names)) {
+    if (taken.size() == most_parameters) break;
+    NamedChains parameter{names[i], chains_of(i)};
+    const auto told = [&](const auto& other) { return complementary(other.second.chains, parameter.chains); };
+    if (std::ranges::none_of(taken, told)) taken.emplace_back(i, std::move(parameter));
+  }
+  // Entries of a vector stand together, after the numbers that stand alone.
+  std::map<std::string_view, std::size_t> sizes;
+  for (const auto& name : names) ++sizes[vector_of(name)];
+  std::ranges::stable_sort(taken, {}, [&](const auto& one) {
+    return std::pair(sizes[vector_of(one.second.name)] > 1, one.first);
+  });
+  std::vector<NamedChains> result;
+  for (auto& [i, parameter] : taken) result.push_back(std::move(parameter));
+  return result;
+}
+
 }  // namespace
 
+std::vector<std::size_t> by_importance(std::span<const std::string> names) {
+  std::map<std::string_view, std::size_t> sizes, so_far;
+  for (const auto& name : names) ++sizes[vector_of(name)];
+  std::vector<std::tuple<bool, std::size_t, std::size_t>> keys;  // in a vector, its how-manieth entry, number
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto vector = vector_of(names[i]);
+    keys.emplace_back(sizes[vector] > 1, so_far[vector]++, i);
+  }
+  std::ranges::sort(keys);
+  std::vector<std::size_t> order;
+  for (const auto& key : keys) order.push_back(std::get<2>(key));
+  return order;
+}
+
 void run_picture(const std::string& path, const std::vector<NamedChains>& parameters) {
+  std::vector<std::string> names;
+  for (const auto& parameter : parameters) names.push_back(parameter.name);
+  run_picture(path, names, [&](std::size_t i) { return parameters[i].chains; });
+}
+
+void run_picture(const std::string& path, std::span<const std::string> names,
+                 const std::function<Chains(std::size_t)>& chains_of) {
+  const std::vector<NamedChains> parameters = chosen(names, chains_of);
   std::size_t chains = 0;
   for (const NamedChains& parameter : parameters) chains = std::max(chains, parameter.chains.size());
   if (chains == 0) throw Error(fmt::format("{}: there are no draws to make a picture of", path));
 
-  const std::size_t rows = std::min(parameters.size(), most_parameters);
+  const std::size_t rows = parameters.size();
   Figure figure(rows, 2, 16, 1.4 + 2.9 * static_cast<double>(rows));
   figure.column_widths({0.8, 1});
-  if (rows < parameters.size())
-    figure.title(fmt::format("The first {} of {} parameters", rows, parameters.size()));
+  if (rows < names.size()) figure.title(fmt::format("{} of {} parameters", rows, names.size()));
   std::vector<KeyEntry> key;
   for (std::size_t chain = 0; chain < std::min(chains, most_in_key); ++chain) {
     key.push_back({fmt::format("chain {}", chain + 1), palette(chain)});

@@ -33,6 +33,24 @@ double standard_deviation(const std::vector<double>& values) {
   return scale * std::sqrt(sum / (n - 1));
 }
 
+/// The part of a curve between the bounds, its ends upon them.
+Curve within(const Curve& curve, const Bounds& bounds) {
+  Curve part;
+  const auto add = [&](double x, double y) {
+    part.x.push_back(x);
+    part.y.push_back(y);
+  };
+  for (std::size_t i = 0; i < curve.x.size(); ++i) {
+    for (const double bound : {bounds.low, bounds.high})
+      if (i > 0 && curve.x[i - 1] < bound && bound < curve.x[i]) {
+        const double share = (bound - curve.x[i - 1]) / (curve.x[i] - curve.x[i - 1]);
+        add(bound, std::lerp(curve.y[i - 1], curve.y[i], share));
+      }
+    if (curve.x[i] >= bounds.low && curve.x[i] <= bounds.high) add(curve.x[i], curve.y[i]);
+  }
+  return part;
+}
+
 }  // namespace
 
 std::vector<double> sorted_shown(std::span<const double> values) {
@@ -71,7 +89,16 @@ Bars histogram_bars(std::span<const double> values, std::size_t bins) {
   return bars;
 }
 
-Curve density_curve(std::span<const double> values) {
+Bounds likely_bounds(std::span<const double> values) {
+  const auto sorted = sorted_shown(values);
+  if (sorted.empty()) return {};
+  const double low = sorted.front(), high = sorted.back();
+  if (low >= 0) return high <= 1 ? Bounds{0, 1} : Bounds{.low = 0};
+  if (low >= -1 && high <= 1) return {-1, 1};
+  return high <= 0 ? Bounds{.high = 0} : Bounds{};
+}
+
+Curve density_curve(std::span<const double> values, const Bounds& bounds) {
   const auto sorted = sorted_shown(values);
   if (sorted.size() < 2) return {};
   const double low = sorted.front();
@@ -85,17 +112,25 @@ Curve density_curve(std::span<const double> values) {
   // A far outlier must not make the grid too coarse for the kernel.
   constexpr std::size_t points = 1024;
   bandwidth = std::max(bandwidth, 2 * (high - low) / points);
-  const double begin = low - 3 * bandwidth;
-  const double step = (high - low + 6 * bandwidth) / (points - 1);
+  // Past a bound the grid goes as far as the kernel, for the mirror images of the values near it.
+  const double begin = std::max(low - 3 * bandwidth, bounds.low - 4 * bandwidth);
+  const double end = std::min(high + 3 * bandwidth, bounds.high + 4 * bandwidth);
+  const double step = (end - begin) / (points - 1);
 
   // Each value is shared between its two neighbours on the grid, then the grid is smoothed.
   std::vector<double> mass(points, 0);
-  for (const double value : sorted) {
+  const auto add = [&](double value) {
+    if (!(value >= begin && value <= end)) return;
     const double place = (value - begin) / step;
     const auto below = std::min(static_cast<std::size_t>(place), points - 2);
     const double part = place - static_cast<double>(below);
     mass[below] += 1 - part;
     mass[below + 1] += part;
+  };
+  for (const double value : sorted) {
+    add(value);
+    add(2 * bounds.low - value);  // the mirror image: far away if there is no bound
+    add(2 * bounds.high - value);
   }
   const auto reach = std::min(static_cast<std::size_t>(std::ceil(4 * bandwidth / step)), points - 1);
   std::vector<double> kernel(reach + 1);
@@ -112,7 +147,7 @@ Curve density_curve(std::span<const double> values) {
     for (std::size_t j = from; j <= to; ++j) curve.y[i] += mass[j] * kernel[i > j ? i - j : j - i];
     curve.y[i] /= total * step * static_cast<double>(sorted.size());
   }
-  return curve;
+  return within(curve, bounds);
 }
 
 Curve thinned(const Curve& curve, double low, double high, std::size_t columns) {

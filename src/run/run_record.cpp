@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "onward/diagnostics/summary.hpp"
 #include "onward/error.hpp"
 #include "onward/run/run.hpp"
+#include "onward/sampler/samplers.hpp"
+#include "onward/util/printable.hpp"
 
 namespace onward {
 std::size_t Run::draws() const {
@@ -33,10 +37,14 @@ Chains Run::parameter(std::size_t index) const {
 }
 
 std::vector<ParameterSummary> Run::summary() const {
-  std::vector<ParameterSummary> rows;
-  rows.reserve(names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) rows.push_back(summarise(names[i], parameter(i)));
-  return rows;
+  return summarise_all(
+      names,
+      [this](std::size_t i) {
+        Chains drawn = parameter(i);
+        std::erase_if(drawn, [](const auto& chain) { return chain.empty(); });
+        return drawn;
+      },
+      settings.threads);
 }
 
 double Run::least_ess() const {
@@ -51,6 +59,69 @@ double Run::least_ess() const {
 }
 
 std::string Run::summary_table() const { return onward::summary_table(summary()); }
+
+namespace {
+
+/// Chains with draws, and the least and most draws of one of them.
+struct Drawn {
+  std::size_t chains = 0, least = 0, most = 0;
+};
+
+Drawn drawn(const Run& run) {
+  Drawn result;
+  for (const auto& chain : run.chains) {
+    if (chain.draws == 0) continue;
+    result.least = ++result.chains == 1 ? chain.draws : std::min(result.least, chain.draws);
+    result.most = std::max(result.most, chain.draws);
+  }
+  return result;
+}
+
+std::vector<std::string> warnings_of(const Run& run, const std::vector<ParameterSummary>& rows) {
+  const Drawn of = drawn(run);
+  if (of.chains == 0) return {"There are no draws."};
+  // A dense metric of more dimensions costs more than it brings.
+  constexpr std::size_t most_for_dense = 1000;
+  const bool dense_may_help = uses(run.settings.sampler, "metric") && run.dimension <= most_for_dense &&
+                              run.settings.metric != MetricKind::dense;
+  return warnings(rows, of.chains, of.least, dense_may_help);
+}
+
+}  // namespace
+
+std::vector<std::string> Run::warnings() const { return warnings_of(*this, summary()); }
+
+std::vector<std::string> Run::notes() const {
+  std::vector<std::string> lines;
+  const Drawn of = drawn(*this);
+  if (const Counts all = counts(); all.nonfinite > 0)
+    lines.push_back(fmt::format(
+        "{} of {} evaluations were not finite{}; each was a rejection", all.nonfinite,
+        all.jets() + all.gradients,
+        all.threw > 0 ? fmt::format(", {} because the model said so ({})", all.threw, all.first_message)
+                      : std::string()));
+  if (of.chains > 0 && of.chains < chains.size())
+    lines.push_back(fmt::format("{} of {} chains have no draws and are left out", chains.size() - of.chains,
+                                chains.size()));
+  if (of.least < of.most)
+    lines.push_back(fmt::format("chains have {} to {} draws; the first {} of each are used", of.least,
+                                of.most, of.least));
+  return lines;
+}
+
+std::string Run::report() const {
+  const auto rows = summary();
+  std::string text = onward::summary_table(rows);
+  for (const auto& note : notes()) text += "note: " + printable(note) + "\n";
+  if (ending != Ending::complete)
+    text += fmt::format("note: the run was {} after {} draws a chain\n",
+                        ending == Ending::interrupted
+                            ? std::string("interrupted")
+                            : fmt::format("stopped at max_seconds = {}", settings.max_seconds),
+                        drawn(*this).least);
+  for (const auto& warning : warnings_of(*this, rows)) text += "warning: " + printable(warning) + "\n";
+  return text;
+}
 
 double Run::steps_per_second() const {
   std::uint64_t steps = 0;

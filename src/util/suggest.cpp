@@ -25,13 +25,21 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+/// An option's name without its dashes.
+std::string_view letters_of(std::string_view word) {
+  return word.substr(std::min(word.find_first_not_of('-'), word.size()));
+}
+
 }  // namespace
 
 std::string suggestion(std::string_view typed, std::span<const std::string> candidates) {
   const std::string* best = nullptr;
-  std::size_t best_distance = std::max<std::size_t>(2, typed.size() / 3) + 1;
+  const std::size_t letters = letters_of(typed).size();
+  std::size_t best_distance = (letters <= 4 ? 1 : std::max<std::size_t>(2, letters / 3)) + 1;
   for (const auto& candidate : candidates) {
-    const bool prefix = typed.size() >= 3 && candidate.starts_with(typed);
+    // Words that begin alike stand for each other in either direction: --dimension is --dim.
+    const std::string_view a = letters_of(typed), b = letters_of(candidate);
+    const bool prefix = std::min(a.size(), b.size()) >= 3 && (a.starts_with(b) || b.starts_with(a));
     const std::size_t distance = prefix ? 1 : edit_distance(typed, candidate);
     if (distance < best_distance && distance < std::max(typed.size(), candidate.size())) {
       best = &candidate;

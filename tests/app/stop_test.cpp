@@ -11,6 +11,7 @@ namespace onward::testing {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -241,7 +242,7 @@ TEST_F(Stop, ADumbTerminalHasPlainLines) {
 }
 
 TEST_F(Stop, ProgressBarFitsTheTerminal) {
-  for (const std::size_t columns : {100u, 50u}) {
+  for (const std::size_t columns : {100u, 50u, 30u}) {
     int ours = -1, theirs = -1;
     winsize window{};
     window.ws_row = 24;
@@ -259,8 +260,16 @@ TEST_F(Stop, ProgressBarFitsTheTerminal) {
     EXPECT_EQ(shown.front(), '\r');
     EXPECT_LT(first_end - 1, columns);
     EXPECT_THAT(shown.substr(0, first_end), HasSubstr("% "));
-    EXPECT_EQ(shown.substr(1, 1) == "[", columns == 100);  // no room for the bar itself in 50
-    EXPECT_THAT(shown, HasSubstr("\r\x1b[K"));             // taken away at the end
+    if (columns == 100) {
+      EXPECT_EQ(shown[1], '[');
+    }
+    if (columns == 30) {  // no room for the bar itself
+      EXPECT_NE(shown[1], '[');
+    }
+    // Words are left out, not cut.
+    EXPECT_THAT(shown.substr(0, first_end), EndsWith(" left"));
+    EXPECT_EQ(shown.substr(0, first_end).find("acceptance") != std::string::npos, columns == 100);
+    EXPECT_THAT(shown, HasSubstr("\r\x1b[K"));  // taken away at the end
   }
 }
 

@@ -40,6 +40,8 @@ TEST_F(Usage, Version) {
 TEST_F(Usage, UnknownCommand) {
   wrong_usage("smaple funnel", {"no command 'smaple'", "Did you mean sample?", "Try: onward --help"});
   wrong_usage("modles", {"'modles'", "models"});
+  for (const std::string model : {"glm", "net", "eight-schools"})
+    wrong_usage(model + " --x x.npy", {"no command '" + model + "'", "`onward sample " + model + "`"});
 }
 
 TEST_F(Usage, UnknownModel) {
@@ -58,6 +60,20 @@ TEST_F(Usage, UnknownOption) {
               {"no option '--dimm'", "Did you mean --dim?", "onward sample --help"});
   wrong_usage("sample funnel --drawz=10", {"'--drawz=10'", "Did you mean --draws?"});
   wrong_usage("sample funnel -draws 10", {"'-draws'", "Did you mean --draws?"});
+  for (const auto& [theirs, ours] : {std::pair("--iter", "--draws"),
+                                     {"--iterations", "--draws"},
+                                     {"--samples", "--draws"},
+                                     {"--num_samples", "--draws"},
+                                     {"--burnin", "--warmup"},
+                                     {"--burn", "--warmup"},
+                                     {"--cores", "--threads"},
+                                     {"--jobs", "--threads"},
+                                     {"--output", "--out"},
+                                     {"--dimension", "--dim"},
+                                     {"--step_size", "--step-size"},
+                                     {"--chain", "--chains"}})
+    wrong_usage(std::string("sample funnel ") + theirs + " 5",
+                {std::string("no option '") + theirs + "'", std::string("Did you mean ") + ours + "?"});
   wrong_usage("--bogus", {"no option '--bogus'", "onward --help"});
   wrong_usage("--json sample funnel", {"--json belongs after the command: onward sample --json"});
   wrong_usage("sample funnel gaussian", {"'gaussian'", "too many"});

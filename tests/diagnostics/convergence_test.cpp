@@ -390,5 +390,31 @@ TEST(Quantile, IsTypeSeven) {
   }
 }
 
+TEST(SummariseAll, IsTheSameForAnyNumberOfThreadsAndTellsHowFarItIs) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 23; ++i) names.push_back("x." + std::to_string(i));
+  const auto chains_of = [](std::size_t i) {
+    Chains chains(2, std::vector<double>(3000));
+    for (std::size_t c = 0; c < 2; ++c)
+      for (std::size_t d = 0; d < 3000; ++d)
+        chains[c][d] = std::sin(static_cast<double>((i + 1) * (7 * d + c + 1)));
+    return chains;
+  };
+  std::vector<std::size_t> heard;
+  const auto many = summarise_all(names, chains_of, 4, [&](std::size_t done) { heard.push_back(done); });
+  ASSERT_EQ(many.size(), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const ParameterSummary one = summarise(names[i], chains_of(i));
+    EXPECT_EQ(many[i].name, names[i]);
+    EXPECT_EQ(many[i].mean, one.mean);
+    EXPECT_EQ(many[i].ess_tail, one.ess_tail);
+    EXPECT_EQ(many[i].rhat, one.rhat);
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(heard));
+  for (const std::size_t done : heard) EXPECT_LE(done, names.size());
+  EXPECT_TRUE(summarise_all({}, chains_of).empty());
+  EXPECT_THROW(summarise_all(names, [](std::size_t) -> Chains { throw Error("gone"); }), Error);
+}
+
 }  // namespace
 }  // namespace onward

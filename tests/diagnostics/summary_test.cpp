@@ -32,8 +32,8 @@ TEST(SummaryTable, IsAlignedAndShowsWhatTheErrorAllows) {
   EXPECT_EQ(
       table,
       "name          mean        sd        5%       50%       95%       mcse  ess_bulk  ess_tail   rhat\n"
-      "theta.10      1.23      2.35     -2.50      1.20      5.10      0.023     10050      8000  1.000\n"
-      "tau       0.001235  0.000456  0.000500  0.000000  0.002000  9.100e-06     10050      8000  1.000\n");
+      "theta.10      1.23      2.35     -2.50      1.20      5.10      0.023     10051      8000  1.000\n"
+      "tau       0.001235  0.000456  0.000500  0.000000  0.002000  9.100e-06     10051      8000  1.000\n");
 }
 
 TEST(SummaryTable, LongRunsShowMoreDigits) {
@@ -75,6 +75,69 @@ TEST(SummaryTable, CutsLongNamesAndLongTables) {
   EXPECT_THAT(table, testing::Not(HasSubstr("\nc ")));
 }
 
+std::size_t widest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t width = 0;
+  for (std::string line; std::getline(lines, line);) width = std::max(width, line.size());
+  return width;
+}
+
+TEST(SummaryTable, FitsAWidthByLeavingOutColumnsAndThenByCuttingNames) {
+  const auto table = [](const std::vector<std::string>& names, std::size_t width) {
+    std::vector<ParameterSummary> rows;
+    for (const auto& name : names) rows.push_back(good(name));
+    return summary_table(rows, {.width = width});
+  };
+  EXPECT_THAT(table({"mu", "tau"}, 80), Not(HasSubstr("left out")));
+
+  const std::string one_column = table({"grandparents_smoke"}, 80);
+  EXPECT_LE(widest_line(one_column), 80u) << one_column;
+  EXPECT_THAT(one_column, HasSubstr("(left out to fit 80 columns: mcse)"));
+  EXPECT_THAT(one_column, HasSubstr("grandparents_smoke "));
+
+  const std::string long_names = table({"standardised_education_of_the_mother", "income"}, 80);
+  EXPECT_LE(widest_line(long_names), 80u) << long_names;
+  EXPECT_THAT(long_names, HasSubstr("left out to fit 80 columns: mcse, 50%)"));
+  EXPECT_THAT(long_names, HasSubstr("standardis"));
+  EXPECT_THAT(long_names, HasSubstr("the_mother "));
+
+  const std::string narrow = table({"standardised_education_of_the_mother"}, 60);
+  EXPECT_LE(widest_line(narrow), 60u) << narrow;
+  EXPECT_THAT(narrow, HasSubstr("(left out to fit 60 columns: mcse, 50%, ess_tail)"));
+}
+
+TEST(SummaryTable, CutNamesStayDifferent) {
+  std::vector<ParameterSummary> rows;
+  for (const char* which : {"north", "south"})
+    rows.push_back(
+        good(std::string("effect_of_the_region_in_the_") + which + "_on_the_price_of_houses_in_1990"));
+  for (const std::size_t width : {0, 80, 60, 20}) {
+    const std::string table = summary_table(rows, {.max_name_width = 20, .width = width});
+    std::istringstream lines(table);
+    std::string heading, first, second;
+    std::getline(lines, heading);
+    std::getline(lines, first);
+    std::getline(lines, second);
+    EXPECT_NE(first, second) << table;
+  }
+}
+
+TEST(SummaryTable, CutsAndAlignsByCharactersNotBytes) {
+  const std::string wide =
+      "gr\xc3\xb6\xc3\x9f"
+      "e_der_wohnung_in_m\xc2\xb2";  // two bytes each
+  const std::string table = summary_table({good(wide), good("a")}, {.max_name_width = 8});
+  EXPECT_THAT(table, HasSubstr("\ngr\xc3\xb6.._m\xc2\xb2  1.23"));
+  EXPECT_THAT(table, HasSubstr("\na         1.23"));
+}
+
+TEST(Warnings, SpeakInTheWordsOfTheProgram) {
+  auto bad = good("tau");
+  bad.rhat = 1.21;
+  EXPECT_THAT(warnings({bad}, 4, 1000, true, {.draws = "--draws", .dense_metric = "--metric dense"}),
+              ElementsAre(HasSubstr("more --draws, then --metric dense or another sampler")));
+}
+
 TEST(Warnings, NothingToSay) { EXPECT_THAT(warnings({good("a"), good("b")}, 4, 1000), IsEmpty()); }
 
 TEST(Warnings, RhatNamesTheWorst) {
@@ -85,18 +148,19 @@ TEST(Warnings, RhatNamesTheWorst) {
   const auto lines = warnings({good("mu"), bad, worse}, 4, 1000);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_THAT(lines[0], HasSubstr("R-hat of tau (and of 1 other) is 1.210, above 1.01"));
-  EXPECT_THAT(lines[0], HasSubstr("--warmup"));
+  EXPECT_THAT(lines[0],
+              HasSubstr("Try a longer warmup and more draws, then a dense metric or another sampler."));
 }
 
 TEST(Warnings, EssCountsChains) {
   auto few = good("mu");
   few.ess_tail = 399.5;
   const auto lines = warnings({few}, 4, 1000);
-  EXPECT_THAT(lines, ElementsAre(HasSubstr("--metric dense")));
-  EXPECT_THAT(warnings({few}, 4, 1000, false), ElementsAre(Not(HasSubstr("--metric"))));
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("a dense metric")));
+  EXPECT_THAT(warnings({few}, 4, 1000, false), ElementsAre(Not(HasSubstr("metric"))));
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_THAT(lines[0], HasSubstr("Tail ESS of mu is 399, below 100 a chain (400 in all)"));
-  EXPECT_THAT(lines[0], HasSubstr("more --draws"));
+  EXPECT_THAT(lines[0], HasSubstr("Tail ESS of mu is 399.50, below 100 a chain (400 in all)"));
+  EXPECT_THAT(lines[0], HasSubstr("more draws"));
   EXPECT_THAT(warnings({few}, 3, 1000), IsEmpty());
   few.ess_bulk = 20;
   EXPECT_THAT(warnings({few}, 3, 1000), ElementsAre(HasSubstr("Bulk ESS of mu is 20, below 100 a chain")));
@@ -105,7 +169,7 @@ TEST(Warnings, EssCountsChains) {
 TEST(Warnings, OneChainHasNoRhat) {
   auto single = good("mu");
   single.rhat = nan;
-  EXPECT_THAT(warnings({single}, 1, 1000), ElementsAre(HasSubstr("--chains 4")));
+  EXPECT_THAT(warnings({single}, 1, 1000), ElementsAre(HasSubstr("chains = 4")));
 }
 
 TEST(Warnings, FewDrawsConstantsAndNan) {

@@ -54,8 +54,8 @@ TEST_F(RunFolderTest, KeepsWhatExists) {
 
 TEST_F(RunFolderTest, ForceRemovesARunAndNothingElse) {
   std::ignore = RunFolder::create(path("out"));
-  for (const char* name :
-       {"run.json", "summary.json", "chain-1.csv", "chain-12.csv", "draws.nc", "checkpoint", "draws.png"})
+  for (const char* name : {"run.json", "summary.json", "chain-1.csv", "chain-12.csv", "draws.nc",
+                           "checkpoint", "draws.png", "predictions.png"})
     put(std::string("out/") + name, "old");
   const std::vector<std::string> kept{"notes.txt",   "chain-.csv", "chain-1.csv.bak", "chain-x.csv",
                                       "my-run.json", "data.csv",   "photo.png",       "drawing.svg"};

@@ -13,12 +13,14 @@
 #include <sstream>
 
 #include "onward/error.hpp"
+#include "onward/plot/prediction_picture.hpp"
 #include "onward/plot/run_picture.hpp"
 
 namespace onward::plot {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -369,6 +371,49 @@ TEST_F(Pictures, RunPictureShowsAtMostSixParameters) {
   parameters.push_back({"more", wave(4, 200)});
   EXPECT_LT(one, six);
   EXPECT_EQ(height(), six);
+}
+
+TEST_F(Pictures, RunPictureTakesNumbersThatStandAloneFirst) {
+  const auto order = [](std::vector<std::string> names) { return by_importance(names); };
+  EXPECT_THAT(order({"theta.1", "theta.2", "theta.3", "mu", "tau"}), ElementsAre(3, 4, 0, 1, 2));
+  // The first entries of each vector; names with dots that do not count are names.
+  EXPECT_THAT(order({"a.1", "a.2", "b[1,1]", "b[1,2]", "x.y", "2.5"}), ElementsAre(4, 5, 0, 2, 1, 3));
+
+  std::vector<NamedChains> schools;
+  for (int i = 1; i <= 8; ++i) schools.push_back({"theta." + std::to_string(i), wave(2, 50)});
+  schools.push_back({"mu", wave(2, 50)});
+  schools.push_back({"tau", wave(2, 50)});
+  run_picture(path("schools.svg"), schools);
+  const std::string text = read(path("schools.svg"));
+  expect_valid_svg(text);
+  const auto fewer = std::vector<NamedChains>(schools.begin(), schools.begin() + 8);
+  run_picture(path("fewer.svg"), fewer);
+  EXPECT_NE(read(path("fewer.svg")), text);
+}
+
+TEST_F(Pictures, RunPictureShowsOneOfTwoThatAddUpToOne) {
+  Chains p = wave(2, 100), q = p;
+  for (auto& chain : p)
+    for (double& x : chain) x = 0.5 + 0.4 * x;
+  for (std::size_t c = 0; c < 2; ++c)
+    for (std::size_t i = 0; i < 100; ++i) q[c][i] = 1 - p[c][i];
+  const auto height = [&](const std::vector<NamedChains>& parameters) {
+    run_picture(path("p.png"), parameters);
+    return big_endian(read(path("p.png")), 20);
+  };
+  const auto one = height({{"p.1.1", p}});
+  EXPECT_NEAR(height({{"p.1.1", p}, {"p.1.2", q}}), one, 1);
+  EXPECT_GT(height({{"p.1.1", p}, {"p.1.2", p}}), one + 50);
+}
+
+TEST_F(Pictures, PredictionsOverOneInput) {
+  PredictionBand band{.x = {2, 0, 1}, .middle = {4, 0, 1}, .low = {3, -1, 0}, .high = {5, 1, 2}};
+  prediction_picture(path("p.svg"), band, {0.5, 1.5}, {0.1, 2.0});
+  expect_valid_svg(read(path("p.svg")));
+  prediction_picture(path("p.png"), band);
+  band.low.pop_back();
+  EXPECT_THAT(message_of([&] { prediction_picture(path("q.svg"), band); }), HasSubstr("3, 2 and 3"));
+  EXPECT_THAT(message_of([&] { prediction_picture(path("q.svg"), {}); }), HasSubstr("no predictions"));
 }
 
 TEST_F(Pictures, RunPictureOfLongChainsStaysSmall) {

@@ -54,6 +54,45 @@ TEST(Histogram, AreaIsOneWhateverTheData) {
   EXPECT_TRUE(histogram_bars(std::vector<double>{nan, infinity}, 0).heights.empty());
 }
 
+double area_under(const Curve& curve) {
+  double sum = 0;
+  for (std::size_t i = 1; i < curve.x.size(); ++i)
+    sum += (curve.x[i] - curve.x[i - 1]) * (curve.y[i] + curve.y[i - 1]) / 2;
+  return sum;
+}
+
+TEST(Density, DoesNotSpillPastABound) {
+  std::vector<double> exponential, uniform;
+  for (int i = 0; i < 20000; ++i) {
+    const double p = (i + 0.5) / 20000;
+    exponential.push_back(-std::log(1 - p));
+    uniform.push_back(p);
+  }
+  const Curve falling = density_curve(exponential, likely_bounds(exponential));
+  EXPECT_EQ(falling.x.front(), 0);
+  EXPECT_NEAR(falling.y.front(), 1, 0.1);  // 0.5 if half of the mass at 0 had spilt
+  EXPECT_NEAR(area_under(falling), 1, 1e-3);
+
+  const Curve flat = density_curve(uniform, likely_bounds(uniform));
+  EXPECT_EQ(flat.x.front(), 0);
+  EXPECT_EQ(flat.x.back(), 1);
+  for (const double y : flat.y) EXPECT_NEAR(y, 1, 0.01);
+  EXPECT_NEAR(area_under(flat), 1, 1e-3);
+}
+
+TEST(Density, BoundsAreWhereNoValueIsPast) {
+  const auto bounds = [](std::vector<double> values) {
+    const Bounds b = likely_bounds(values);
+    return std::pair(b.low, b.high);
+  };
+  EXPECT_EQ(bounds({0.2, 0.9}), std::pair(0.0, 1.0));
+  EXPECT_EQ(bounds({-0.2, 0.9}), std::pair(-1.0, 1.0));
+  EXPECT_EQ(bounds({0.2, 7, nan}), std::pair(0.0, infinity));
+  EXPECT_EQ(bounds({-7, -0.2}), std::pair(-infinity, 0.0));
+  EXPECT_EQ(bounds({-7, 0.2}), std::pair(-infinity, infinity));
+  EXPECT_EQ(bounds({}), std::pair(-infinity, infinity));
+}
+
 TEST(Density, IsCloseToTheTruthAndIntegratesToOne) {
   const Curve curve = density_curve(logistic_values(20000));
   double sum = 0;

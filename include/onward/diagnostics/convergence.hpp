@@ -2,6 +2,8 @@
 // How much the draws of one parameter can be trusted: effective sample size, R-hat and Monte Carlo error,
 // computed step by step as ArviZ computes them (Vehtari et al. 2021), so that the figures can be compared.
 
+#include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,5 +42,13 @@ struct ParameterSummary {
 
 /// Every figure of the table at once, cheaper than one at a time: the draws are sorted once.
 ParameterSummary summarise(std::string name, const Chains& chains);
+
+/// Rows of the table for many parameters, several at a time: on `threads` threads, or as many as there are
+/// cores (0) and memory allows. `chains_of(i)` gives the draws of the i-th and is called from any of them.
+/// `progress`, if given, hears now and then, on the calling thread, how many rows are done.
+std::vector<ParameterSummary> summarise_all(std::span<const std::string> names,
+                                            const std::function<Chains(std::size_t)>& chains_of,
+                                            std::size_t threads = 0,
+                                            const std::function<void(std::size_t)>& progress = {});
 
 }  // namespace onward

@@ -81,7 +81,8 @@ class Panel {
   Panel& area(std::span<const double> x, std::span<const double> y, const Style& style = {});
   /// Bars whose area is 1, of equal width; `bins` 0 chooses the width by Freedman and Diaconis.
   Panel& histogram(std::span<const double> values, std::size_t bins = 0, const Style& style = {});
-  /// A kernel density estimate (normal kernel, Silverman's width); equal values make a vertical rule.
+  /// A kernel density estimate (normal kernel, Silverman's width); equal values make a vertical rule. It does
+  /// not spill past 0 if no value does, nor past 1 if all are between 0 and 1, or between -1 and 1.
   Panel& density(std::span<const double> values, const Style& style = {});
   /// A horizontal line across the panel; it does not widen the range.
   Panel& rule(double y, const Style& style = {});

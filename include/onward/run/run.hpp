@@ -70,7 +70,10 @@ enum class Ending { complete, interrupted, time_limit };
 
 /// Chains x draws with what is needed to repeat them.
 struct Run {
-  RunSettings settings;          ///< resolved
+  /// Resolved: seed, thin, warmup, metric and target_acceptance have values, so `*settings.seed` is safe.
+  /// Only step_size stays empty when warm-up found it (ChainRecord::step_size has what it found), and
+  /// until_ess when it was not asked for.
+  RunSettings settings;
   std::optional<Choice> choice;  ///< how the sampler was chosen, if it was
   std::size_t dimension = 0;
   std::vector<std::string> names;
@@ -82,11 +85,19 @@ struct Run {
   std::size_t draws() const;  ///< of the shortest chain
   Counts counts() const;
   Chains parameter(std::size_t index) const;
+  /// A row for each parameter, over the chains that have draws.
   std::vector<ParameterSummary> summary() const;
   /// The least bulk ESS over the parameters, but no more than moves were made: draws of a chain that stands
   /// still would count as independent ones.
   double least_ess() const;
-  std::string summary_table() const;
+  std::string summary_table() const;  ///< the figures alone; report() says what to think of them
+  /// What not to trust, one sentence for each problem: chains that have not mixed, too few effective draws,
+  /// draws that are all equal or not finite. Empty if there is nothing to warn of.
+  std::vector<std::string> warnings() const;
+  /// What else is worth knowing: evaluations that were not finite, chains that were cut short.
+  std::vector<std::string> notes() const;
+  /// All that a person should see of a run: the table, then notes and warnings, a line each.
+  std::string report() const;
   double steps_per_second() const;
 };
 

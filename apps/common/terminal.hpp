@@ -1,0 +1,18 @@
+#pragma once
+// How much room a line has, and text that is made to fit it.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace onward::app {
+
+/// The columns of the terminal that a descriptor (of stdout, say) belongs to: $COLUMNS if that is a number,
+/// else what the terminal says; 80 if there is none.
+std::size_t columns_of(int descriptor);
+
+/// The text with lines broken between words where they would be wider than `width`. What follows a break is
+/// indented by two more than its line; words that are wider than that are left whole.
+std::string wrapped(std::string_view text, std::size_t width);
+
+}  // namespace onward::app
