@@ -11,6 +11,6 @@ int main() {
     for (double x : y) f += onward::normal_lpdf(x, mu, sigma);
     return f;
   });
-  auto run = onward::sample(target, {.sampler = "line-fmala", .draws = 2000, .seed = 1});
+  auto run = onward::sample(target, {.draws = 2000, .seed = 1});
   std::cout << run.report();
 }
