@@ -275,7 +275,7 @@ int sample_model(SampleSettings& s) {
   keep([&] { run_file.write(status_word(run.ending)); });
   std::signal(SIGINT, SIG_DFL);  // every draw is on disk
   std::signal(SIGTERM, SIG_DFL);
-  const Sampled sampled = summarise_run(run);
+  const Sampled sampled = summarise_run(run, s.quiet);
   auto result = result_json(s.model.name, run, sampled.parameters,
                             s.all_parameters ? sampled.parameters.size() : std::size_t{1000});
   result["draws"] = sampled.draws;
@@ -289,6 +289,7 @@ int sample_model(SampleSettings& s) {
   }
   keep([&] { write_file_atomically(folder->summary_json(), json_text(result, 1) + "\n"); });
   if (sampled.chains > 0) keep([&] { draw_picture(*folder, run); });
+  if (predictive) keep([&] { draw_predictions(*folder, *plan.net, *predictive); });
 
   if (s.json)
     fmt::print("{}\n", json_text(result));
