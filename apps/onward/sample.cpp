@@ -190,6 +190,9 @@ void read_words(SampleSettings& s) {
         fmt::format("--keep {} is not known: it is draws, predictions, moments or trace", s.keep));
   if (s.keep == "predictions" && !is_net(s))
     throw UsageError("--keep predictions is for networks: keep draws, moments or a trace of other models");
+  if (s.run.until_ess && s.keep != "draws")
+    throw UsageError(fmt::format(
+        "--until-ess judges draws, which --keep {} does not keep: leave one of them out", s.keep));
   if (s.keep == "trace" && s.out == "none")
     throw UsageError("--keep trace needs a folder to keep it in: give --out a name");
   s.run.bias_correction = bias_correction_from_string(s.bias_correction);
@@ -301,7 +304,7 @@ int sample_model(SampleSettings& s) {
   keep([&] { run_file.write(status_word(run.ending)); });
   std::signal(SIGINT, SIG_DFL);  // every draw is on disk
   std::signal(SIGTERM, SIG_DFL);
-  const Sampled sampled = summarise_run(run);
+  const Sampled sampled = summarise_run(run, s.quiet);
   auto result = result_json(s.model.name, run, sampled.parameters,
                             s.all_parameters ? sampled.parameters.size() : std::size_t{1000});
   result["draws"] = sampled.draws;
@@ -318,6 +321,7 @@ int sample_model(SampleSettings& s) {
   if (sinks.moments) keep([&] { write_moments(*folder, *sinks.moments); });
   keep([&] { write_file_atomically(folder->summary_json(), json_text(result, 1) + "\n"); });
   if (!sampled.parameters.empty()) keep([&] { draw_picture(*folder, run); });
+  if (predictive) keep([&] { draw_predictions(*folder, *plan.net, *predictive); });
 
   if (s.json)
     fmt::print("{}\n", json_text(result));

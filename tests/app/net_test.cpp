@@ -112,6 +112,29 @@ TEST_F(Net, SmallNetworksAreSampledLikeAnyModel) {
   EXPECT_EQ(onward("summary run").code, 0);
 }
 
+TEST_F(Net, PredictionsOverOneInputAreDrawn) {
+  std::vector<double> x, y, labels;
+  for (std::size_t i = 0; i < rows; ++i) {
+    x.push_back(0.1 * static_cast<double>(i % 40));
+    y.push_back(std::sin(x.back()) + (i % 2 == 0 ? 0.1 : -0.1));
+    labels.push_back(x.back() > 2 ? 1 : 0);
+  }
+  save("one-x.npy", x, {rows, 1});
+  save("one-y.npy", y);
+  save("one-label.npy", labels);
+  put("one.json", R"({"input": 1, "layers": [{"kind": "linear", "outputs": 3}, "tanh",
+                                             {"kind": "linear", "outputs": 1}]})");
+  put("classes.json", R"({"input": 1, "layers": [{"kind": "linear", "outputs": 2}]})");
+  const std::string rest = " --sampler newton-line --warmup 200 --draws 20 --chains 2 --out ";
+  sampled("net --net one.json --x one-x.npy --y one-y.npy" + rest + "numbers");
+  sampled("net --net one.json --x one-x.npy --y one-y.npy --standardise" + rest + "units");
+  sampled("net --net classes.json --x one-x.npy --y one-label.npy --likelihood softmax" + rest + "classes");
+  for (const std::string run : {"numbers", "units", "classes"})
+    EXPECT_TRUE(fs::exists(path(run + "/predictions.png"))) << run;
+  sampled("net --net tanh.json --x x.npy --y y.npy" + rest + "wide");  // two inputs cannot be drawn so
+  EXPECT_FALSE(fs::exists(path("wide/predictions.png")));
+}
+
 TEST_F(Net, HiddenUnitsCanChangePlacesSoPredictionsAreShown) {
   const std::string words =
       "net --net tanh.json --x x.npy --y y.npy --sampler newton-line --warmup 500 --draws 20 --chains 2 "
