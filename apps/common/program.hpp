@@ -13,17 +13,23 @@ namespace onward::app {
 /// What a parsed command does; the result is the program's exit code.
 using Action = std::function<int()>;
 
+/// Other words in place of those that were typed.
+using Rewrite = std::function<std::vector<std::string>(std::vector<std::string>)>;
+
 enum ExitCode { done = 0, failed = 1, wrong_usage = 2, interrupted = 130 };
 
 /// The heading over a program's commands in its help. Commands within a command have one of their own, such
 /// as "Experiments"; messages take from it what the command is: "there is no experiment 'funel'".
 inline constexpr const char* command_heading = "Commands";
 
+/// A message of the library with `fields` as they are typed: `prior_intercept` becomes --prior-intercept
+/// where the command has that option, or --no-prior-intercept where it has that one.
+std::string option_words(const CLI::App& command, const std::string& text);
+
 /// Runs the program from main() to its exit code. `add_commands` adds the commands to the app, each of which
 /// sets the action when it is parsed; commands may be nested. Messages begin with `name`.
-/// `rewrite`, if it is given, puts other words in place of those that were typed.
 int run_program(int argc, char** argv, const std::string& name, const std::string& description,
                 const std::function<void(CLI::App& app, Action& action)>& add_commands,
-                const std::function<std::vector<std::string>(std::vector<std::string>)>& rewrite = {});
+                const Rewrite& rewrite = {});
 
 }  // namespace onward::app

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "model_options.hpp"
 #include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
 #include "onward/io/csv_names.hpp"
@@ -22,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-/// "prior_intercept" is --prior-intercept.
+/// "step_size" is --step-size.
 std::string option_of(std::string field) {
   std::ranges::replace(field, '_', '-');
   return "--" + field;
@@ -32,12 +33,9 @@ std::string word_of(const ordered_json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// What is not to be given again: it is told besides, or said in another way.
-const std::set<std::string> not_options{"name", "priors", "layers", "standardised", "intercept"};
-
-void add_words(const ordered_json& fields, std::vector<std::string>& words) {
+void add_settings(const ordered_json& fields, std::vector<std::string>& words) {
   for (const auto& [field, value] : fields.items()) {
-    if (not_options.contains(field) || value.is_null()) continue;
+    if (value.is_null()) continue;
     if (value.is_boolean()) {
       if (value.get<bool>()) words.push_back(option_of(field));
     } else if (field == "init" && value.is_object()) {
@@ -46,8 +44,6 @@ void add_words(const ordered_json& fields, std::vector<std::string>& words) {
       words.insert(words.end(), {option_of(field), word_of(value)});
     }
   }
-  if (fields.contains("intercept")) words.emplace_back("--no-intercept");
-  if (fields.contains("standardised")) words.emplace_back("--standardise");
 }
 
 /// Settings that do not decide the bits of the draws that are there already.
@@ -118,9 +114,8 @@ ordered_json read_run_json(const fs::path& folder) {
 
 std::vector<std::string> words_of_run(const fs::path& folder) {
   const ordered_json json = read_run_json(folder);
-  std::vector<std::string> words{json["model"]["name"].get<std::string>()};
-  add_words(json["model"], words);
-  add_words(json["settings"], words);
+  std::vector<std::string> words = words_of(ModelSpec::from_json(json["model"]));
+  add_settings(json["settings"], words);
   if (json.contains("format")) words.insert(words.end(), {"--format", word_of(json["format"])});
   return words;
 }
@@ -151,12 +146,11 @@ std::vector<std::string> with_earlier_run(std::vector<std::string> typed) {
   return words;
 }
 
-ordered_json fingerprints(const std::vector<std::string>& files) {
+ordered_json fingerprints_of_start(const std::string& word) {
   ordered_json json = ordered_json::object();
-  for (const auto& file : files) {
-    const Fingerprint print = known_fingerprint(file);
-    json[file] = {{"bytes", print.bytes}, {"md5", print.md5}};
-  }
+  if (!fs::is_regular_file(word)) return json;
+  const Fingerprint print = known_fingerprint(word);
+  json[word] = {{"bytes", print.bytes}, {"md5", print.md5}};
   return json;
 }
 
@@ -169,8 +163,11 @@ Resume read_resume(const fs::path& folder, const ordered_json& about, const std:
                     "again with --force in place of --resume",
                     folder.string()));
   StoredCheckpoint stored = read_checkpoint(run.checkpoint());
-  for (const char* what : {"files", "model", "settings"})
-    require_same(about.at(what), stored.about.value(what, ordered_json::object()), what, folder);
+  const auto then = [&](const char* what) { return stored.about.value(what, ordered_json::object()); };
+  const auto files = [](const ordered_json& json) { return json.value("files", ordered_json::object()); };
+  require_same(files(about), files(stored.about), "files", folder);
+  require_same(files(about.at("model")), files(then("model")), "files", folder);
+  for (const char* what : {"model", "settings"}) require_same(about.at(what), then(what), what, folder);
   Resume resume{std::move(stored.checkpoint), {}};
   const CsvNames in_file = csv_names(names, name_indices);
   for (std::size_t c = 0; c < resume.checkpoint.chains.size() && from_csv; ++c)

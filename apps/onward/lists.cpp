@@ -4,22 +4,24 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "models/models.hpp"
 #include "onward/io/json.hpp"
+#include "onward/model/registry.hpp"
 #include "onward/sampler/samplers.hpp"
 
 namespace onward::app {
 
 void add_lists(CLI::App& app, Action& action) {
   static bool json = false;
-  auto* models_command = app.add_subcommand("models", "the built-in models, a line each");
+  auto* models_command = app.add_subcommand("models", "the models, a line each");
   models_command->add_flag("--json", json, "as a JSON array on stdout");
   models_command->callback([&action] {
     action = [] {
       auto rows = nlohmann::json::array();
-      for (const auto& model : models::list()) {
-        if (!json) fmt::print("{:<22} {}\n", model.name, model.summary);
-        rows.push_back({{"name", model.name}, {"summary", model.summary}});
+      for (const auto& kind : model_registry().kinds()) {
+        if (!json) fmt::print("{:<22} {}\n", kind.name, kind.summary);
+        auto options = nlohmann::json::array();
+        for (const auto& option : kind.options) options.push_back(option.name);
+        rows.push_back({{"name", kind.name}, {"summary", kind.summary}, {"options", options}});
       }
       if (json) fmt::print("{}\n", json_text(rows, 1));
       return done;

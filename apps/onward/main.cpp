@@ -1,19 +1,37 @@
 // The command line program: it parses, calls the library, prints, and turns problems into exit codes.
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "commands.hpp"
 #include "earlier_run.hpp"
+#include "onward/error.hpp"
+#include "onward/model/registry.hpp"
+#include "onward/net/model.hpp"
+
+namespace {
+
+/// `onward glm` is `onward sample glm`, meant well.
+std::vector<std::string> rewrite(std::vector<std::string> typed) {
+  const auto& kinds = onward::model_registry().kinds();
+  if (!typed.empty() && std::ranges::find(kinds, typed.front(), &onward::ModelKind::name) != kinds.end())
+    throw onward::UsageError(fmt::format("{0} is a model, not a command: onward sample {0}", typed.front()));
+  return onward::app::with_earlier_run(std::move(typed));
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace onward::app;
   if (argc > 1 && belongs_to_lab(argv[1])) return start_lab(argv);
+  onward::net::register_models(onward::model_registry());
   return run_program(
       argc, argv, "onward", "Gradient-based MCMC without the backward pass.",
       [](CLI::App& app, Action& action) {
         app.footer(
             "First steps: `onward sample eight-schools --out first`, then `onward summary first`; `onward "
-            "models` "
-            "and\n"
-            "`onward samplers` list what there is.\n"
+            "models` and `onward samplers` list what there is.\n"
             "Results go to stdout, progress and notes to stderr. `onward COMMAND --help` tells more.\n"
             "Exit codes: 0 done, 1 could not do it, 2 wrong usage, 130 interrupted (what was sampled is "
             "kept).");
@@ -24,5 +42,5 @@ int main(int argc, char** argv) {
         add_lab(app, action);
         add_data(app, action);
       },
-      with_earlier_run);
+      rewrite);
 }

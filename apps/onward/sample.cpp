@@ -18,9 +18,9 @@
 #include "onward/io/netcdf_sink.hpp"
 #include "onward/io/npy_sink.hpp"
 #include "onward/io/run_json.hpp"
-#include "onward/net/prediction_sink.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "onward/util/clock.hpp"
+#include "onward/util/suggest.hpp"
 #include "onward/version.hpp"
 #include "program.hpp"
 #include "progress_bar.hpp"
@@ -57,6 +57,11 @@ struct Formats {
 
 Formats parse_formats(const SampleSettings& s) {
   Formats formats;
+  const auto& kinds = model_registry().kinds();
+  const bool arrays = model_registry().find(s.spec.kind).has_arrays;
+  std::vector<std::string> others;
+  for (const auto& kind : kinds)
+    if (kind.has_arrays) others.push_back(kind.name);
   for (std::size_t begin = 0; begin <= s.format.size();) {
     const std::size_t end = std::min(s.format.find(',', begin), s.format.size());
     const std::string word = s.format.substr(begin, end - begin);
@@ -64,13 +69,13 @@ Formats parse_formats(const SampleSettings& s) {
       formats.csv = true;
     else if (word == "netcdf")
       formats.netcdf = true;
-    else if (word == "npy" && is_net(s))
+    else if (word == "npy" && arrays)
       formats.npy = true;
     else
       throw UsageError(fmt::format("--format {} is not known: it is csv or netcdf, or both as csv,netcdf{}",
                                    word,
-                                   is_net(s)       ? ", and npy"
-                                   : word == "npy" ? "; npy is for the model net"
+                                   arrays          ? ", and npy"
+                                   : word == "npy" ? "; npy is for the model " + joined(others)
                                                    : ""));
     begin = end + 1;
   }
@@ -130,7 +135,7 @@ std::optional<Tuning> tune(SampleSettings& s, const Plan& plan, const std::atomi
 /// What listens to the run.
 struct Sinks {
   std::vector<std::unique_ptr<Sink>> all;
-  net::PredictionSink* predictions = nullptr;
+  ModelSink* own = nullptr;  // of the model
   NetcdfSink* netcdf = nullptr;
 
   template <class S, class... Arguments>
@@ -147,16 +152,18 @@ Sinks make_sinks(const SampleSettings& s, const Plan& plan, const RunSettings& r
   Sinks sinks;
   const Formats formats = parse_formats(s);
   const std::size_t dimension = plan.maker->dimension();
-  if (plan.net)
-    sinks.predictions = sinks.add<net::PredictionSink>(plan.net->posterior, plan.net->test,
-                                                       plan.net->test_answers, resolved.chains, folder);
+  if (plan.model.make_sink) {
+    auto sink = plan.model.make_sink(resolved.chains, folder);
+    sinks.own = sink.get();
+    sinks.all.push_back(std::move(sink));
+  }
   if (!folder) return sinks;
   if (formats.csv)
-    sinks.add<CsvSink>(*folder, s.model.name, resolved, plan.names, plan.name_indices, resumed);
+    sinks.add<CsvSink>(*folder, s.spec.kind, resolved, plan.model.names, plan.model.name_indices, resumed);
   if (formats.npy) sinks.add<NpySink>(*folder, dimension, resolved.chains, resumed);
   if (formats.netcdf)
-    sinks.netcdf = sinks.add<NetcdfSink>(*folder, s.model.name, resolved, plan.names, plan.name_indices,
-                                         s.single_precision, resumed);
+    sinks.netcdf = sinks.add<NetcdfSink>(*folder, s.spec.kind, resolved, plan.model.names,
+                                         plan.model.name_indices, s.single_precision, resumed);
   return sinks;
 }
 
@@ -187,13 +194,13 @@ void read_words(SampleSettings& s) {
 }  // namespace
 
 int sample_model(SampleSettings& s) {
+  s.spec = spec_of(s.words);
   read_words(s);
-  check_memory(s.run, s.model.options.dimension.value_or(1));
+  check_memory(s.run, s.spec.options.value("dim", std::size_t{1}));
   check_folder(s);
   Plan plan = make_plan(s);
-  s.run.start =
-      plan.net ? std::move(plan.net->start) : parse_start("--init", s.init, s.model, plan.maker->dimension());
-  check_memory(s.run, plan.names.size());
+  s.run.start = std::move(plan.model.start);
+  check_memory(s.run, plan.model.names.size());
   const std::atomic<bool>& stop = stop_when_told();
   const auto begin = Clock::now();
   const auto tuning = tune(s, plan, stop);
@@ -210,14 +217,16 @@ int sample_model(SampleSettings& s) {
   if (!s.quiet) s.note_idle_options(resolved.sampler);
 
   auto folder = make_folder(s);
-  ordered_json about{
-      {"model", plan.model}, {"settings", settings_json(resolved)}, {"files", fingerprints(files_of(s))}};
+  ordered_json about{{"model", plan.model.to_json()},
+                     {"settings", settings_json(resolved)},
+                     {"files", fingerprints_of_start(s.init)}};
   std::optional<Resume> resume;
-  if (s.resume) resume = read_resume(*s.out, about, plan.names, plan.name_indices, parse_formats(s).csv);
+  if (s.resume)
+    resume = read_resume(*s.out, about, plan.model.names, plan.model.name_indices, parse_formats(s).csv);
   ordered_json json{{"onward", version}, {"status", ""}, {"dimension", plan.maker->dimension()}};
   json.update(about);
   json["format"] = s.format;
-  for (const auto& [in_file, name] : csv_names(plan.names, plan.name_indices).changed)
+  for (const auto& [in_file, name] : csv_names(plan.model.names, plan.model.name_indices).changed)
     json["names_in_csv"][in_file] = name;
   if (choice) json["choice"] = choice_json(*choice);
   if (tuning) json["tuning"] = tuning_json(*tuning);
@@ -239,7 +248,7 @@ int sample_model(SampleSettings& s) {
     };
     hooks.notes = [&](const std::vector<std::string>& notes) {
       if (!s.quiet)
-        for (const auto& note : notes) say("note: {}\n", note);
+        for (const auto& note : notes) say("note: {}\n", s.in_options(note));
     };
     hooks.stop = &stop;
     hooks.seconds_used = seconds_since(begin);
@@ -276,16 +285,14 @@ int sample_model(SampleSettings& s) {
   std::signal(SIGINT, SIG_DFL);  // every draw is on disk
   std::signal(SIGTERM, SIG_DFL);
   const Sampled sampled = summarise_run(run);
-  auto result = result_json(s.model.name, run, sampled.parameters,
+  auto result = result_json(s.spec.kind, run, sampled.parameters,
                             s.all_parameters ? sampled.parameters.size() : std::size_t{1000});
   result["draws"] = sampled.draws;
   result["status"] = status_word(run.ending);
   if (tuning) result["tuning"] = tuning_json(*tuning);
-  std::optional<net::Predictive> predictive;
-  if (sinks.predictions && sampled.chains > 0) {
-    predictive = sinks.predictions->predictive();
-    result["predictions"] = predictions_json(*plan.net, *predictive);
-    keep([&] { net::write_predictions(*folder, *predictive, predictive->width()); });
+  if (sinks.own && sampled.chains > 0) {
+    result[sinks.own->name()] = sinks.own->result();
+    keep([&] { sinks.own->write(*folder); });
   }
   keep([&] { write_file_atomically(folder->summary_json(), json_text(result, 1) + "\n"); });
   if (sampled.chains > 0) keep([&] { draw_picture(*folder, run); });
@@ -294,11 +301,13 @@ int sample_model(SampleSettings& s) {
     fmt::print("{}\n", json_text(result));
   else if (sampled.chains > 0)
     print_result(s, run, sampled);
-  if (!plan.priors.empty() && !s.json && sampled.chains > 0) fmt::print("priors: {}\n", plan.priors);
-  if (predictive && !s.json) fmt::print("{}\n", describe_predictions(*plan.net, *predictive));
+  if (!s.json && sampled.chains > 0) {
+    for (const auto& line : plan.model.words) fmt::print("{}\n", line);
+    if (sinks.own) fmt::print("{}\n", sinks.own->words());
+  }
   std::fflush(stdout);  // before what goes to stderr, should both go to one place
   if (!s.quiet) {
-    print_notes(s, run, sampled);
+    print_notes(run, sampled, plan.model.beyond_metrics);
     if (folder) say("files: {}\n", folder->path().string());
   }
   if (trouble) std::rethrow_exception(trouble);

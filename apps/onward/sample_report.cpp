@@ -56,7 +56,7 @@ void draw_picture(const RunFolder& folder, const Run& run) {
 }
 
 void print_result(const SampleSettings& s, const Run& run, const Sampled& sampled) {
-  fmt::print("{}: {} of {} by {}, {} from draw to draw, seed {}\n\n", s.model.name,
+  fmt::print("{}: {} of {} by {}, {} from draw to draw, seed {}\n\n", s.spec.kind,
              counted(sampled.chains, "chain"), counted(sampled.draws, "draw"), run.settings.sampler,
              counted(*run.settings.thin, "step"), *run.settings.seed);
   fmt::print("{}", summary_table(sampled.parameters,
@@ -65,12 +65,12 @@ void print_result(const SampleSettings& s, const Run& run, const Sampled& sample
   for (const auto& chain : run.chains) acceptance += chain.acceptance / static_cast<double>(sampled.chains);
   const std::string size = find_sampler(run.settings.sampler).tuned
                                ? fmt::format("step size {:.3g}", run.chains.front().step_size)
-                               : fmt::format("relaxation {:.3g}", run.settings.relaxation);
+                               : fmt::format("relaxation {:.3g}", *run.settings.relaxation);
   fmt::print("\nacceptance {:.2f}, {}; warm-up {}, sampling {}, {:.3g} steps/s\n", acceptance, size,
              duration(run.warmup_seconds), duration(run.sampling_seconds), run.steps_per_second());
 }
 
-void print_notes(const SampleSettings& s, const Run& run, const Sampled& sampled) {
+void print_notes(const Run& run, const Sampled& sampled, bool beyond_metrics) {
   const Counts counts = run.counts();
   if (counts.nonfinite > 0)
     say("note: {} of {} evaluations were not finite{}; each was a rejection\n", counts.nonfinite,
@@ -81,8 +81,7 @@ void print_notes(const SampleSettings& s, const Run& run, const Sampled& sampled
   if (sampled.chains > 0) {
     print_uneven_chains(run.chains.size(), sampled.chains, sampled.draws, sampled.most_draws);
     const bool by_axes = run.settings.sampler == glm::AxisChainMaker::sampler;
-    const bool large = is_net(s) && run.dimension > large_network;
-    const bool other_metric = !by_axes && !large && run.settings.metric != MetricKind::dense;
+    const bool other_metric = !by_axes && !beyond_metrics && run.settings.metric != MetricKind::dense;
     for (const auto& warning : warnings(sampled.parameters, sampled.chains, sampled.draws, other_metric))
       say("warning: {}\n", warning);
   }

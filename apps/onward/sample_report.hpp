@@ -22,6 +22,7 @@ const char* status_word(Ending ending);
 
 void draw_picture(const RunFolder& folder, const Run& run);
 void print_result(const SampleSettings& settings, const Run& run, const Sampled& sampled);
-void print_notes(const SampleSettings& settings, const Run& run, const Sampled& sampled);
+/// `beyond_metrics`: as Model has it.
+void print_notes(const Run& run, const Sampled& sampled, bool beyond_metrics);
 
 }  // namespace onward::app

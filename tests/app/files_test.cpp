@@ -79,9 +79,9 @@ TEST_F(StartFile, ThatIsMissing) {
 }
 
 TEST_F(StartFile, ScaleOfRandomStarts) {
-  wrong_usage("sample funnel --init random:x", {"the scale of --init x", "must be a number"});
-  wrong_usage("sample funnel --init random:", {"the scale of --init ''"});
-  wrong_usage("sample funnel --init random:-1", {"--init random:-1", "0 or a positive number"});
+  wrong_usage("sample funnel --init random:x", {"random:x", "the scale must be"});
+  wrong_usage("sample funnel --init random:", {"random:", "the scale must be"});
+  wrong_usage("sample funnel --init random:-1", {"random:-1", "0 or a positive number"});
   wrong_usage("evaluate funnel --at random:nan", {"--at random:nan", "0 or a positive number"});
 }
 

@@ -13,6 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -103,7 +104,7 @@ TEST_F(Net, SmallNetworksAreSampledLikeAnyModel) {
   const json run = json_file("run/run.json");
   EXPECT_EQ(run.at("model").at("net"), "tanh.json");
   EXPECT_EQ(run.at("model").at("likelihood"), "gaussian");
-  EXPECT_EQ(run.at("model").at("layers").at("layers").size(), 3u);
+  EXPECT_EQ(run.at("model").at("derived").at("layers").at("layers").size(), 3u);
   EXPECT_EQ(run.at("settings").at("init"), "lecun");
   for (const char* file :
        {"chain-2.csv", "chain-2.safetensors", "predictions.npy", "predictions-sd.npy", "draws.png"})
@@ -235,7 +236,7 @@ TEST_F(Net, ClassesOfImages) {
   EXPECT_EQ(result["predictions"]["accuracy"], 1.0);
   EXPECT_EQ(read_npy(path("run/predictions.npy")).shape, (std::vector<std::size_t>{30, 2}));
   EXPECT_FALSE(fs::exists(path("run/predictions-sd.npy")));
-  const json units = json_file("run/run.json").at("model").at("standardised").at("x");
+  const json units = json_file("run/run.json").at("model").at("derived").at("standardised").at("x");
   EXPECT_EQ(units.at("mean").size(), 1u);
   EXPECT_GT(units["sd"][0].get<double>(), 0.1);
   const auto weights = SafeTensors::read(path("run/chain-1.safetensors"));
@@ -368,6 +369,13 @@ TEST_F(Net, NotesOnWhatWasTakenForGranted) {
   EXPECT_THAT(
       onward(words + "--net linear.json --x x.npy --y classes.npy --sampler rwm --likelihood gaussian").err,
       Not(HasSubstr("taken for numbers")));
+  std::vector<double> yes(rows);
+  for (std::size_t i = 0; i < rows; i += 3) yes[i] = 1;
+  save("yes.npy", yes);
+  const std::string yes_or_no = "--net linear.json --x x.npy --y yes.npy --sampler rwm";
+  EXPECT_THAT(onward(words + yes_or_no).err,
+              AllOf(HasSubstr("y holds nothing but 0 and 1"), HasSubstr("--likelihood softmax")));
+  EXPECT_THAT(onward(words + yes_or_no + " --likelihood gaussian").err, Not(HasSubstr("0 and 1")));
   const Outcome idle = onward(
       words +
       "--net linear.json --x x.npy --y y.npy --sampler line-fmala --gradient whole --keep-activations 1M");
