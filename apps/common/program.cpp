@@ -150,7 +150,11 @@ int parse_and_act(CLI::App& app, const Action& action, const Rewrite& rewrite,
     std::ranges::reverse(words);  // as CLI11 takes them
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp& call) {
-    return app.exit(call);
+    try {
+      return app.exit(call);
+    } catch (const UsageError& problem) {  // of something that there is not
+      return usage_problem(app, problem.what());
+    }
   } catch (const CLI::CallForVersion& call) {
     return app.exit(call);
   } catch (const CLI::ParseError& problem) {

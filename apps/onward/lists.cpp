@@ -20,7 +20,11 @@ void add_lists(CLI::App& app, Action& action) {
       for (const auto& kind : model_registry().kinds()) {
         if (!json) fmt::print("{:<22} {}\n", kind.name, kind.summary);
         auto options = nlohmann::json::array();
-        for (const auto& option : kind.options) options.push_back(option.name);
+        for (const auto& option : kind.options)
+          options.push_back({{"name", option.name},
+                             {"required", option.required},
+                             {"help", option.help},
+                             {"otherwise", option.otherwise}});
         rows.push_back({{"name", kind.name}, {"summary", kind.summary}, {"options", options}});
       }
       if (json) fmt::print("{}\n", json_text(rows, 1));

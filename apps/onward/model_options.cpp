@@ -38,9 +38,10 @@ std::string model_help(const CLI::App& command, const ModelKind& kind, bool for_
     any = true;
   }
   if (!any) text += "  none\n";
-  return text + wrapped(fmt::format("\n`onward {} --help` has the options that all models share.\n",
-                                    command.get_name()),
-                        width);
+  return text + "\n" +
+         wrapped(fmt::format("`onward {} --help` has the options that all models share.", command.get_name()),
+                 width) +
+         "\n";
 }
 
 }  // namespace

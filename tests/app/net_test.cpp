@@ -251,6 +251,18 @@ TEST_F(Net, ClassesOfImages) {
              "--out none --seed 1 --init run/chain-1.safetensors")
           .err,
       Not(HasSubstr("running statistics")));
+  // They are part of the model: run.json says where they are from, and the start need not be the weights
+  // then.
+  const std::string at =
+      "evaluate net --net conv.json --x images.npy --y classes.npy --direction axis:0 --at ";
+  const std::string file = "run/chain-1.safetensors";
+  sampled(
+      "net --net conv.json --x images.npy --y classes.npy --sampler rwm --warmup 10 --draws 2 --out again "
+      "--init " +
+      file);
+  EXPECT_EQ(json_file("again/run.json").at("model").at("statistics"), file);
+  EXPECT_EQ(onward(at + file).out, onward(at + file + " --statistics " + file).out);
+  EXPECT_EQ(onward(at + "zeros --statistics " + file).code, 0);
 }
 
 TEST_F(Net, GradientsOfEveryFormSampleTheSame) {

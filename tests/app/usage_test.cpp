@@ -54,7 +54,7 @@ TEST_F(Usage, HelpIsPerModelAndFitsTheScreen) {
   EXPECT_THAT(lines("evaluate net --help"), ::testing::Not(HasSubstr("--show")));
   EXPECT_THAT(lines("sample logistic --help"), HasSubstr("none"));
   wrong_usage("sample gml --help", {"no model 'gml'", "Did you mean glm?"});
-  for (const char* command : {"", "summary", "data", "paper", "paper funnel", "bench"})
+  for (const char* command : {"", "summary", "data", "data get", "evaluate"})
     lines(std::string(command) + " --help");
 }
 

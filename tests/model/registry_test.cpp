@@ -81,7 +81,7 @@ TEST_F(Registry, AKindOfOnesOwnIsBuiltFromItsFile) {
   const std::vector<double> at{3}, along{1};
   EXPECT_DOUBLE_EQ(model.target.jet(at, along, Order::curvature).curvature, -3.0 / 4);
   EXPECT_EQ(model.derived.at("rows"), 3);
-  const Run run = sample(std::move(model), {.sampler = "newton-line", .seed = 1});
+  const onward::Run run = sample(std::move(model), {.sampler = "newton-line", .seed = 1});
   const auto mu = run.summary().at(0);
   EXPECT_NEAR(mu.mean, 3, 5.5 * mu.mcse_mean);
 }
@@ -185,13 +185,13 @@ TEST_F(Registry, ARegressionFromFilesIsTheOneMadeByHand) {
                             {"family", "bernoulli"},
                             {"prior", "normal:2"}}};
   const RunSettings settings{.draws = 50, .chains = 2, .seed = 4};
-  const Run run = sample(build(by_words), settings);
+  const onward::Run run = sample(build(by_words), settings);
   EXPECT_EQ(run.settings.sampler, glm::AxisChainMaker::sampler);
 
   auto design = std::make_shared<glm::Design>(glm::Design::from_rows(
       rows, 2, true, [&](std::size_t i, std::span<double> row) { std::copy_n(&x[2 * i], 2, row.begin()); }));
   auto observations = std::make_shared<glm::Observations>(glm::Family::bernoulli, y, glm::RowOptions{});
-  const Run by_hand = glm::sample_axes(
+  const onward::Run by_hand = glm::sample_axes(
       glm::Posterior(std::move(design), std::move(observations), {.coefficients = glm::Prior::normal(0, 2)}),
       settings);
   for (std::size_t c = 0; c < 2; ++c) EXPECT_EQ(run.chains[c].values, by_hand.chains[c].values);
@@ -199,7 +199,7 @@ TEST_F(Registry, ARegressionFromFilesIsTheOneMadeByHand) {
   // Its relaxation is its own unless one is given, and a kernel's is 1.
   EXPECT_EQ(run.settings.relaxation, glm::AxisOptions{}.relaxation);
   EXPECT_EQ(
-      sample(build(by_words), {.draws = 5, .chains = 1, .seed = 4, .relaxation = 1.1}).settings.relaxation,
+      sample(build(by_words), {.relaxation = 1.1, .draws = 5, .chains = 1, .seed = 4}).settings.relaxation,
       1.1);
   EXPECT_EQ(sample(build(by_words), {.sampler = "newton-line", .warmup = 10, .draws = 5, .seed = 4})
                 .settings.relaxation,

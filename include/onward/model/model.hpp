@@ -6,6 +6,7 @@
 //
 // Kinds of models are in a registry (registry.hpp).
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -75,7 +76,10 @@ struct Model {
   /// Too large for warm-up to learn a metric: advice to try another is out of place.
   bool beyond_metrics = false;
 
-  explicit Model(AnyTarget density) : target(std::move(density)), names(target.names()) {}
+  /// Any target. What is a Model is copied: to ask whether it is a target would ask that first.
+  template <class T>
+  requires(!std::same_as<std::remove_cvref_t<T>, Model>) explicit Model(T density)
+      : target(std::move(density)), names(target.names()) {}
 
   std::size_t dimension() const { return target.dimension(); }
   /// What is reported, as arrays by name and shape.
