@@ -24,12 +24,12 @@ namespace {
 
 constexpr std::array model_list{
     ModelInfo{"eight-schools", "hierarchical model of eight schools, non-centred; D = 10", 10, false, false},
-    ModelInfo{"funnel", "Neal's funnel, w and --dim x's; D = dim + 1", 10, true, false},
-    ModelInfo{"gaussian", "normal, correlated, --condition sets the ratio of its variances", 10, true, true},
+    ModelInfo{"funnel", "Neal's funnel, w and dim x's; D = dim + 1", 10, true, false},
+    ModelInfo{"gaussian", "normal, correlated; condition sets the ratio of its variances", 10, true, true},
     ModelInfo{"logistic", "logistic regression, 30 correlated predictors, 500 rows; D = 31", 31, false,
               false},
     ModelInfo{"mixture", "three normals of different weights and widths; D = 5", 5, false, false},
-    ModelInfo{"rosenbrock", "Rosenbrock's banana, in pairs; --dim even", 2, true, false},
+    ModelInfo{"rosenbrock", "Rosenbrock's banana, in pairs; dim even", 2, true, false},
     ModelInfo{"stochastic-volatility", "200 returns whose hidden log variance wanders; D = 203", 203, false,
               false},
     ModelInfo{"student-t", "multivariate Student-t with 3 degrees of freedom", 10, true, false},
@@ -81,7 +81,7 @@ Model make_gaussian(std::size_t dimension, double condition) {
 Model make_rosenbrock(std::size_t dimension) {
   if (dimension % 2 != 0)
     throw UsageError(
-        fmt::format("rosenbrock comes in pairs: --dim {} is odd; give an even number", dimension));
+        fmt::format("rosenbrock comes in pairs: `dim` {} is odd; give an even number", dimension));
   KnownMoments known;
   for (std::size_t i = 0; i < dimension; i += 2) {
     // x ~ N(1, s² = 1/2): E x² = 3/2, var x² = 4 s² + 2 s⁴ = 5/2
@@ -145,12 +145,12 @@ Model make(std::string_view name, const ModelOptions& options) {
     throw UsageError(
         fmt::format("there is no model '{}'.{} Models: {}", name, suggestion(name, names), joined(names)));
   if (options.dimension && !info->has_dimension)
-    throw UsageError(fmt::format("{} has a fixed dimension: leave --dim {} out", name, *options.dimension));
+    throw UsageError(fmt::format("{} has a fixed dimension: leave `dim` {} out", name, *options.dimension));
   if (options.condition && !info->has_condition)
     throw UsageError(
-        fmt::format("{} has no condition number: leave --condition {} out", name, *options.condition));
+        fmt::format("{} has no condition number: leave `condition` {} out", name, *options.condition));
   const std::size_t dimension = options.dimension.value_or(info->default_dimension);
-  if (dimension == 0) throw UsageError("dimension 0 makes no sense: give --dim 1 or more");
+  if (dimension == 0) throw UsageError("dimension 0 makes no sense: give `dim` 1 or more");
   if (dimension > largest_dimension)
     throw UsageError(
         fmt::format("dimension {} is too large: {} takes at most {}", dimension, name, largest_dimension));

@@ -22,8 +22,8 @@ struct ModelInfo {
   std::string_view name;
   std::string_view summary;
   std::size_t default_dimension;
-  bool has_dimension;  ///< takes --dim
-  bool has_condition;  ///< takes --condition
+  bool has_dimension;  ///< takes a dimension
+  bool has_condition;  ///< takes a condition
 };
 
 /// Mean and standard deviation of each reported parameter where they are known: exactly, or from independent

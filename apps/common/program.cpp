@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "help.hpp"
 #include "notes.hpp"
 #include "onward/error.hpp"
 #include "onward/util/suggest.hpp"
@@ -160,17 +161,23 @@ void set_manners(CLI::App& app) {
 }
 
 int usage_problem(const CLI::App& app, const std::string& message) {
-  say("{}: {}\nTry: {} --help\n", app.get_name(), message, typed(used_command(app)));
+  const CLI::App& command = used_command(app);
+  say("{}: {}\nTry: {} --help\n", app.get_name(), in_option_words(command, message), typed(command));
   return wrong_usage;
 }
 
-int parse_and_act(CLI::App& app, const Action& action, std::vector<std::string> words,
+int parse_and_act(CLI::App& app, const Action& action, const Rewrite& rewrite, std::vector<std::string> words,
                   const Hint& about_command) {
   try {
+    if (rewrite) words = rewrite(app, std::move(words));
     std::ranges::reverse(words);  // as CLI11 takes them
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp& call) {
-    return app.exit(call);
+    try {
+      return app.exit(call);
+    } catch (const UsageError& problem) {  // of something that there is not
+      return usage_problem(app, problem.what());
+    }
   } catch (const CLI::CallForVersion& call) {
     return app.exit(call);
   } catch (const CLI::ParseError& problem) {
@@ -196,14 +203,10 @@ int parse_and_act(CLI::App& app, const Action& action, std::vector<std::string> 
   } catch (const std::bad_alloc&) {
     say("{}: out of memory; try fewer draws, more thinning or fewer chains\n", app.get_name());
   } catch (const std::exception& problem) {
-    say("{}: {}\n", app.get_name(), problem.what());
+    say("{}: {}\n", app.get_name(), in_option_words(used_command(app), problem.what()));
   }
   return failed;
 }
-
-}  // namespace
-
-namespace {
 
 /// A program may be started with stdin, stdout or stderr closed. The next file that it opens would take the
 /// free number, and what is said to stderr would go into a file of draws.
@@ -216,27 +219,45 @@ bool open_standard_streams() {
 
 }  // namespace
 
-int run_program(
-    int argc, char** argv, const std::string& name, const std::string& description,
-    const std::function<void(CLI::App& app, Action& action)>& add_commands,
-    const std::function<std::vector<std::string>(const CLI::App& app, std::vector<std::string>)>& rewrite,
-    const Hint& about_command) {
+std::string in_option_words(const CLI::App& command, const std::string& text) {
+  const auto is_field = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text[at] == '`' ? text.find('`', at + 1) : std::string::npos;
+    std::string field = end == std::string::npos ? "" : text.substr(at + 1, end - at - 1);
+    if (!field.empty() && std::ranges::all_of(field, is_field)) {
+      std::ranges::replace(field, '_', '-');
+      const auto typed_as = [&](const std::string& option) {
+        return command.get_option_no_throw(option) != nullptr ? option : "";
+      };
+      std::string option = typed_as("--" + field);
+      if (option.empty()) option = typed_as("--no-" + field);
+      if (!option.empty()) {
+        out += option;
+        at = end + 1;
+        continue;
+      }
+    }
+    out += text[at++];
+  }
+  return out;
+}
+
+int run_program(int argc, char** argv, const std::string& name, const std::string& description,
+                const std::function<void(CLI::App& app, Action& action)>& add_commands,
+                const Rewrite& rewrite, const Hint& about_command) {
   if (!open_standard_streams()) return failed;  // there is nowhere to say why
   std::signal(SIGXFSZ,
               SIG_IGN);  // a file at its size limit is an error to be told, not a reason to be killed
   try {
     CLI::App app(description, name);
+    app.formatter(std::make_shared<HelpFormatter>());
     app.set_version_flag("--version", name + " " + std::string(version));
     Action action;
     add_commands(app, action);
     set_manners(app);
     std::vector<std::string> words(argv + 1, argv + argc);
-    try {
-      if (rewrite) words = rewrite(app, std::move(words));
-    } catch (const UsageError& problem) {
-      return usage_problem(app, problem.what());
-    }
-    const int code = parse_and_act(app, action, std::move(words), about_command);
+    const int code = parse_and_act(app, action, rewrite, std::move(words), about_command);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     say("{}: cannot write the results to stdout: a full disk, or nobody reads it\n", name);
   } catch (const std::exception& problem) {

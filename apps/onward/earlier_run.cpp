@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "model_options.hpp"
 #include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
 #include "onward/io/csv_names.hpp"
@@ -22,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-/// "prior_intercept" is --prior-intercept.
+/// "step_size" is --step-size.
 std::string option_of(std::string field) {
   std::ranges::replace(field, '_', '-');
   return "--" + field;
@@ -32,14 +33,10 @@ std::string word_of(const ordered_json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// What is not to be given again: it is told besides, or said in another way.
-const std::set<std::string> not_options{"name",         "priors",    "layers",
-                                        "standardised", "intercept", "chosen_piece"};
-
-void add_words(const ordered_json& fields, const CLI::App& command, const fs::path& folder,
-               std::vector<std::string>& words) {
+void add_settings(const ordered_json& fields, const CLI::App& command, const fs::path& folder,
+                  std::vector<std::string>& words) {
   for (const auto& [field, value] : fields.items()) {
-    if (not_options.contains(field) || value.is_null()) continue;
+    if (value.is_null()) continue;
     if (command.get_option_no_throw(option_of(field)) == nullptr)
       throw Error(
           fmt::format("{} has '{}', which this version of onward does not know: a later one made the "
@@ -53,8 +50,6 @@ void add_words(const ordered_json& fields, const CLI::App& command, const fs::pa
       words.insert(words.end(), {option_of(field), word_of(value)});
     }
   }
-  if (fields.contains("intercept")) words.emplace_back("--no-intercept");
-  if (fields.contains("standardised")) words.emplace_back("--standardise");
 }
 
 /// What does not decide the bits of the draws that are there already.
@@ -109,8 +104,13 @@ ChainRecord read_draws(const fs::path& file, std::size_t draws, const CsvNames& 
 }  // namespace
 
 void require_same(const fs::path& folder, const ordered_json& now, const ordered_json& then) {
-  for (const char* what : {"files", "model", "settings"})
-    require_same(now.at(what), then.value(what, ordered_json::object()), what, folder);
+  const auto part = [](const ordered_json& json, const char* what) {
+    return json.value(what, ordered_json::object());
+  };
+  require_same(part(now, "files"), part(then, "files"), "files", folder);
+  require_same(part(part(now, "model"), "files"), part(part(then, "model"), "files"), "files", folder);
+  for (const char* what : {"model", "settings"})
+    require_same(part(now, what), part(then, what), what, folder);
 }
 
 ordered_json read_run_json(const fs::path& folder) {
@@ -141,11 +141,10 @@ bool ended_before_checkpoint(const fs::path& folder) {
 
 std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& folder) {
   const ordered_json json = read_run_json(folder);
-  std::vector<std::string> words{json["model"]["name"].get<std::string>()};
-  add_words(json["model"], command, folder, words);
-  add_words(json["settings"], command, folder, words);
+  std::vector<std::string> words = words_of(ModelSpec::from_json(json["model"]));
+  add_settings(json["settings"], command, folder, words);
   for (const char* field : {"format", "keep", "single_precision"})
-    if (json.contains(field)) add_words({{field, json[field]}}, command, folder, words);
+    if (json.contains(field)) add_settings({{field, json[field]}}, command, folder, words);
   return words;
 }
 
@@ -183,12 +182,11 @@ std::vector<std::string> with_earlier_run(const CLI::App& app, std::vector<std::
   return words;
 }
 
-ordered_json fingerprints(const std::vector<std::string>& files) {
+ordered_json fingerprints_of_start(const std::string& word) {
   ordered_json json = ordered_json::object();
-  for (const auto& file : files) {
-    const Fingerprint print = known_fingerprint(file);
-    json[file] = {{"bytes", print.bytes}, {"md5", print.md5}};
-  }
+  if (!fs::is_regular_file(word)) return json;
+  const Fingerprint print = known_fingerprint(word);
+  json[word] = {{"bytes", print.bytes}, {"md5", print.md5}};
   return json;
 }
 

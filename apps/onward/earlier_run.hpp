@@ -37,7 +37,7 @@ Resume read_resume(const std::filesystem::path& folder, const nlohmann::ordered_
                    const std::vector<std::string>& names, const std::vector<std::size_t>& name_indices,
                    bool from_csv);
 
-/// Size and checksum of each file.
-nlohmann::ordered_json fingerprints(const std::vector<std::string>& files);
+/// Size and checksum of the file that chains begin at, by its name; an empty object if the word names none.
+nlohmann::ordered_json fingerprints_of_start(const std::string& word);
 
 }  // namespace onward::app

@@ -9,9 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "glm_options.hpp"
 #include "model_options.hpp"
-#include "net_options.hpp"
 #include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/error.hpp"
@@ -23,8 +21,6 @@ namespace {
 
 struct Settings {
   ModelWords model;
-  GlmWords glm;
-  NetWords net;
   std::string at = "random", direction = "random";
   std::size_t order = 2;
   bool gradient = false, json = false;
@@ -56,7 +52,7 @@ std::vector<double> direction(const Settings& s, std::size_t dimension) {
                                    s.direction, dimension - 1));
     v[static_cast<std::size_t>(axis)] = 1;
   } else {
-    v = read_place("--direction", s.direction, s.model, dimension);
+    v = read_place(s.direction, s.model.kind, dimension);
   }
   return v;
 }
@@ -65,14 +61,10 @@ int evaluate(const Settings& s) {
   if (s.order > 2)
     throw UsageError(
         fmt::format("--order {} is not known: it is 0 (value), 1 (slope) or 2 (curvature)", s.order));
-  std::optional<NetModel> net;
-  if (s.model.name == "net") net.emplace(make_net(s.net, s.glm, "--at", s.at));
-  const AnyTarget model = net                     ? AnyTarget(net->posterior)
-                          : s.model.name == "glm" ? AnyTarget(make_regression(s.glm))
-                                                  : make_model(s.model).target;
-  AnyTarget target = model.tempered(s.temperature);
+  Model model = build(spec_of(s.model), {.start = s.at, .checksums = false});
+  AnyTarget target = model.target.tempered(s.temperature);
   const std::size_t dimension = target.dimension();
-  const auto at = place(s, net ? net->start : parse_start("--at", s.at, s.model, dimension), dimension);
+  const auto at = place(s, std::move(model.start), dimension);
   const auto v = direction(s, dimension);
   const Jet jet = target.jet(at, v, static_cast<Order>(s.order));
 
@@ -97,7 +89,7 @@ int evaluate(const Settings& s) {
   if (target.counts().nonfinite > 0) {
     const bool threw = target.counts().threw > 0;
     say("onward: {} has no finite value, slope and curvature at --at {}{}{}; try another place\n",
-        s.model.name, s.at, threw ? ": it threw: " : "", target.counts().first_message);
+        s.model.kind, s.at, threw ? ": it threw: " : "", target.counts().first_message);
     return failed;
   }
   return done;
@@ -109,9 +101,7 @@ void add_evaluate(CLI::App& app, Action& action) {
   auto s = std::make_shared<Settings>();
   auto* command =
       app.add_subcommand("evaluate", "value, slope and curvature of a model at a place along a direction");
-  add_model_options(*command, s->model);
-  const auto glm_options = add_glm_options(*command, s->glm);
-  const auto net_options = add_net_options(*command, s->net);
+  add_model_options(*command, s->model, false);
   command
       ->add_option("--at", s->at,
                    "the place, in the space that is sampled: FILE (JSON array or .npy; net: also "
@@ -127,14 +117,7 @@ void add_evaluate(CLI::App& app, Action& action) {
   add_number(*command, "--temperature", s->temperature, "of density^(1/T)");
   add_count(*command, "--seed", s->seed, 0, "for random places and directions");
   command->add_flag("--json", s->json, "one JSON object on stdout");
-  command->callback([s, glm_options, net_options, &action] {
-    const std::string& model = s->model.name;
-    if (model != "glm")
-      refuse_glm_options(glm_options, model,
-                         model == "net" ? glm_options_of_nets : std::vector<std::string>{});
-    if (model != "net") refuse_net_options(net_options, model);
-    action = [s] { return evaluate(*s); };
-  });
+  command->callback([s, &action] { action = [s] { return evaluate(*s); }; });
 }
 
 }  // namespace onward::app

@@ -1,39 +1,26 @@
 // `onward models` and `onward samplers`: what there is, a line each.
 
 #include <algorithm>
-#include <string_view>
-#include <vector>
+#include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "models/models.hpp"
 #include "onward/io/json.hpp"
+#include "onward/model/registry.hpp"
 #include "onward/sampler/samplers.hpp"
 
 namespace onward::app {
 namespace {
 
-struct Listed {
-  std::string_view name, summary;
-  bool needs_data = false;
-};
-
-/// The built-in models and those that data make.
-std::vector<Listed> all_models() {
-  std::vector<Listed> all;
-  for (const auto& model : models::list()) all.push_back({model.name, model.summary, false});
-  all.push_back({"glm", "a generalised linear model of your data: --x, --y and --family", true});
-  all.push_back({"net", "a neural network on your data: --net, --x and --y", true});
-  return all;
-}
+bool needs_data(const ModelKind& kind) { return std::ranges::any_of(kind.options, &Option::required); }
 
 }  // namespace
 
 std::string hint_for_model(const std::string& word) {
-  const auto models = all_models();
-  if (std::ranges::find(models, word, &Listed::name) == models.end()) return "";
+  const auto& kinds = model_registry().kinds();
+  if (std::ranges::find(kinds, word, &ModelKind::name) == kinds.end()) return "";
   return fmt::format(" It is a model: `onward sample {}` samples it.", word);
 }
 
@@ -44,9 +31,18 @@ void add_lists(CLI::App& app, Action& action) {
   models_command->callback([&action] {
     action = [] {
       auto rows = nlohmann::json::array();
-      for (const auto& model : all_models()) {
-        if (!json) fmt::print("{:<22} {}\n", model.name, model.summary);
-        rows.push_back({{"name", model.name}, {"summary", model.summary}, {"needs_data", model.needs_data}});
+      for (const auto& kind : model_registry().kinds()) {
+        if (!json) fmt::print("{:<22} {}\n", kind.name, kind.summary);
+        auto options = nlohmann::json::array();
+        for (const auto& option : kind.options)
+          options.push_back({{"name", option.name},
+                             {"required", option.required},
+                             {"help", option.help},
+                             {"otherwise", option.otherwise}});
+        rows.push_back({{"name", kind.name},
+                        {"summary", kind.summary},
+                        {"needs_data", needs_data(kind)},
+                        {"options", options}});
       }
       if (json) fmt::print("{}\n", json_text(rows, 1));
       return done;

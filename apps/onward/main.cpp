@@ -2,19 +2,20 @@
 
 #include "commands.hpp"
 #include "earlier_run.hpp"
+#include "onward/model/registry.hpp"
+#include "onward/net/model.hpp"
 
 int main(int argc, char** argv) {
   using namespace onward::app;
   if (argc > 1 && belongs_to_lab(argv[1])) return start_lab(argv);
+  onward::net::register_models(onward::model_registry());
   return run_program(
       argc, argv, "onward", "Gradient-based MCMC without the backward pass.",
       [](CLI::App& app, Action& action) {
         app.footer(
             "First steps: `onward sample eight-schools --out schools`, then `onward summary schools`; "
             "`onward "
-            "models` "
-            "and\n"
-            "`onward samplers` list what there is.\n"
+            "models` and `onward samplers` list what there is.\n"
             "Results go to stdout, progress and notes to stderr. `onward COMMAND --help` tells more.\n"
             "Exit codes: 0 done, 1 could not do it, 2 wrong usage, 130 interrupted (what was sampled is "
             "kept).");

@@ -1,56 +1,123 @@
 #include "model_options.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
-#include "number_options.hpp"
+#include "help.hpp"
 #include "onward/error.hpp"
-#include "onward/io/vector_file.hpp"
+#include "onward/util/suggest.hpp"
+#include "program.hpp"
 
 namespace onward::app {
+namespace {
 
-void add_model_options(CLI::App& command, ModelWords& words) {
-  command.add_option("MODEL", words.name, "a built-in model (`onward models` lists them), glm or net")
-      ->required();
-  add_count(command, "--dim", words.options.dimension, 1, "size of models that have one");
-  add_number(command, "--condition", words.options.condition,
-             "gaussian: ratio of its largest to its smallest variance");
+using Type = Option::Type;
+
+/// What is shown beside an option: `fields` as they are typed.
+std::string description(const CLI::App& command, const Option& option) {
+  std::string text =
+      option.type == Type::flag && option.on_by_default ? "without " + option.help : option.help;
+  if (!option.otherwise.empty()) text += fmt::format(" [{}]", option.otherwise);
+  return in_option_words(command, text);
 }
 
-models::Model make_model(const ModelWords& words) { return models::make(words.name, words.options); }
-
-std::vector<double> read_place(const std::string& option, const std::string& file, const ModelWords& model,
-                               std::size_t dimension) {
-  // Somewhat more than fits is read, to say how many there are.
-  const std::size_t most = std::max<std::size_t>(4 * dimension, 100'000);
-  auto place = file.starts_with('[') ? parse_vector(option, file) : read_vector(file, most);
-  if (place.size() != dimension)
-    throw UsageError(fmt::format(
-        "{} {} has {} entries, but {} has {} parameters to sample: give one entry for each{}", option, file,
-        place.size(), model.name, dimension, model.options.dimension ? ", or another --dim" : ""));
-  return place;
-}
-
-Start parse_start(const std::string& option, const std::string& word, const ModelWords& model,
-                  std::size_t dimension) {
-  Start start;
-  if (word == "zeros") {
-    start.kind = Start::Kind::zeros;
-  } else if (word == "random") {
-    start.kind = Start::Kind::random;
-  } else if (word.starts_with("random:")) {
-    start.kind = Start::Kind::random;
-    start.scale = parse_number("the scale of " + option, word.substr(7));
-    if (!(start.scale >= 0) || !std::isfinite(start.scale))
-      throw UsageError(
-          fmt::format("{} {} is not usable: the scale must be 0 or a positive number", option, word));
-  } else {
-    start.kind = Start::Kind::given;
-    start.position = read_place(option, word, model, dimension);
+/// The help of one model. Options that all models share have a page of their own.
+std::string model_help(const CLI::App& command, const ModelKind& kind, bool for_runs, std::size_t width) {
+  std::string text = wrapped(fmt::format("{}: {}", kind.name, kind.summary), width);
+  text += fmt::format("\nUsage: onward {} {} [OPTIONS]\n\nOptions of {}:\n", command.get_name(), kind.name,
+                      kind.name);
+  bool any = false;
+  for (const auto& option : kind.options) {
+    if (option.for_runs && !for_runs) continue;
+    const std::string value = value_word(option);
+    text += help_row(fmt::format("{}{}{}{}", typed_option(option), value.empty() ? "" : " ", value,
+                                 option.required ? " REQUIRED" : ""),
+                     description(command, option), width);
+    any = true;
   }
-  return start;
+  if (!any) text += "  none\n";
+  return text + "\n" +
+         wrapped(fmt::format("`onward {} --help` has the options that all models share.", command.get_name()),
+                 width) +
+         "\n";
+}
+
+}  // namespace
+
+std::string typed_option(const Option& option) {
+  std::string name = option.name;
+  std::ranges::replace(name, '_', '-');
+  return (option.type == Type::flag && option.on_by_default ? "--no-" : "--") + name;
+}
+
+void add_model_options(CLI::App& command, ModelWords& words, bool for_runs) {
+  std::vector<std::string> names;
+  for (const auto& kind : model_registry().kinds()) names.push_back(kind.name);
+  command
+      .add_option(
+          "MODEL", words.kind,
+          fmt::format("one of {} (`onward models` tells what they are). Options of one: `onward {} MODEL "
+                      "--help`",
+                      joined(names), command.get_name()))
+      ->required()
+      ->type_name("");
+  for (const auto& kind : model_registry().kinds())
+    for (const auto& option : kind.options) {
+      if (option.for_runs && !for_runs) continue;
+      const std::string typed = typed_option(option);
+      CLI::Option* known = command.get_option_no_throw(typed);
+      const bool flag = option.type == Type::flag;
+      if (known != nullptr && (known->get_expected_max() == 0) != flag)
+        throw std::logic_error(fmt::format("{} takes a value in one model and none in another", typed));
+      if (known != nullptr) continue;
+      std::string& value = words.values[option.name];
+      if (flag)
+        known = command.add_flag_callback(
+            typed, [&value, on = !option.on_by_default] { value = on ? "true" : "false"; });
+      else
+        known = command.add_option(typed, value)->type_name(value_word(option));
+      known->description(option.help)->group("");  // help has it by model
+    }
+  command.formatter(std::make_shared<HelpFormatter>(
+      [&command, &words, for_runs](std::size_t width) -> std::optional<std::string> {
+        if (words.kind.empty()) return std::nullopt;
+        return model_help(command, model_registry().find(words.kind), for_runs, width);
+      }));
+}
+
+ModelSpec spec_of(const ModelWords& words) {
+  const ModelKind& kind = model_registry().find(words.kind);
+  ModelSpec spec{kind.name};
+  for (const auto& [field, value] : words.values) {
+    if (value.empty()) continue;
+    const auto option = std::ranges::find(kind.options, field, &Option::name);
+    if (option == kind.options.end()) {
+      const auto others = model_registry().kinds_with(field);
+      throw UsageError(fmt::format("`{}` belongs to the model{} {}, not to {}", field,
+                                   others.size() == 1 ? "" : "s", joined(others), kind.name));
+    }
+    spec.options[field] = parse_value(*option, value);
+  }
+  return spec;
+}
+
+std::vector<std::string> words_of(const ModelSpec& spec) {
+  const ModelKind& kind = model_registry().find(spec.kind);
+  const OptionValues values(kind.name, kind.options, spec.options);
+  std::vector<std::string> words{kind.name};
+  for (const auto& option : kind.options) {
+    if (!values.has(option.name)) continue;
+    const auto& value = values.json().at(option.name);
+    if (option.type == Type::flag) {
+      if (value.get<bool>() != option.on_by_default) words.push_back(typed_option(option));
+    } else {
+      words.insert(words.end(),
+                   {typed_option(option), value.is_string() ? value.get<std::string>() : value.dump()});
+    }
+  }
+  return words;
 }
 
 }  // namespace onward::app

@@ -1,32 +1,36 @@
 #pragma once
-// The words with which several commands name a model and a place: MODEL --dim --condition, and FILE | zeros |
-// random.
+// How commands name a model: MODEL, and the options that its kind describes. All kinds' options are known to
+// the command line, so that one of another kind can be told from one that nobody has.
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "models/models.hpp"
-#include "onward/run/settings.hpp"
+#include "onward/model/registry.hpp"
 
 namespace onward::app {
 
+/// What was typed of a model.
 struct ModelWords {
-  std::string name;
-  models::ModelOptions options;
+  std::string kind;
+  std::map<std::string, std::string> values;  ///< by field, as they were typed; flags: "true" or "false"
 };
 
-void add_model_options(CLI::App& command, ModelWords& words);
-models::Model make_model(const ModelWords& words);
+/// How a field is typed: `prior_intercept` is --prior-intercept, and what is on by default is turned off by
+/// --no-intercept.
+std::string typed_option(const Option& option);
 
-/// What `--init` or `--at` says: FILE, zeros or random[:SCALE]. Throws UsageError for what is none of these
-/// or a file of the wrong length, Error for a file that cannot be read.
-Start parse_start(const std::string& option, const std::string& word, const ModelWords& model,
-                  std::size_t dimension);
+/// Adds MODEL and the options, and help of the command for one model. `for_runs`: also those that say
+/// something of runs alone. Words must outlive the command.
+void add_model_options(CLI::App& command, ModelWords& words, bool for_runs);
 
-/// A file with an entry for every parameter that is sampled; throws as parse_start.
-std::vector<double> read_place(const std::string& option, const std::string& file, const ModelWords& model,
-                               std::size_t dimension);
+/// The specification that the words are. Throws UsageError for a model that there is not, for an option of
+/// another kind and for a value that cannot be.
+ModelSpec spec_of(const ModelWords& words);
+
+/// The words that specify a model, MODEL first.
+std::vector<std::string> words_of(const ModelSpec& spec);
 
 }  // namespace onward::app

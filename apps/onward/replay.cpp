@@ -12,7 +12,6 @@
 #include "onward/error.hpp"
 #include "onward/io/npy.hpp"
 #include "onward/io/trace.hpp"
-#include "onward/net/prediction_sink.hpp"
 #include "program.hpp"
 #include "sample_plan.hpp"
 
@@ -64,25 +63,17 @@ int replay(const Request& request) {
   std::ranges::reverse(words);
   app.parse(words);
   s->quiet = true;
-  if (!request.predict.empty() && !is_net(*s))
-    throw UsageError("--predict is for networks: the run is of another model");
-  s->net.test_y.clear();
-  const auto files = fingerprints(files_of(*s));
-  const auto then = stored.value("files", nlohmann::ordered_json::object());
-  for (const auto& [file, print] : then.items())
-    if (files.contains(file) && files[file] != print)
-      throw Error(
-          fmt::format("{} has changed since the run in {}: put the old file back", file, request.folder));
+  s->spec = spec_of(s->words);
+  s->spec.files = ModelSpec::from_json(stored["model"]).files;  // which must not have changed
   read_words(*s);
   Plan plan = make_plan(*s);
-  s->run.start = plan.net ? std::move(plan.net->start)
-                          : parse_start("--init", s->init, s->model, plan.maker->dimension());
+  if (!plan.target) throw Error(fmt::format("{} has no sampler that goes along lines", s->spec.kind));
+  s->run.start = std::move(plan.model.start);
   const RunSettings resolved = plan.maker->resolve(s->run);
   if (request.chain > resolved.chains)
     throw UsageError(fmt::format("--chain {}: the run has {}", request.chain, resolved.chains));
 
-  std::optional<net::PredictionSink> predictions;
-  if (plan.net) predictions.emplace(plan.net->posterior, plan.net->test, std::nullopt, 1);
+  const auto predictions = request.predict.empty() ? nullptr : plan.model.make_sink(1, nullptr);
   std::vector<double> states;
   std::size_t count = 0;
   for (std::size_t chain = 0; chain < resolved.chains; ++chain) {
@@ -108,12 +99,10 @@ int replay(const Request& request) {
           counted(plan.maker->dimension(), "parameter"));
     return done;
   }
-  const net::Predictive predictive = predictions->predictive();
-  write_doubles(request.out, {predictive.rows(), predictive.width()}, predictive.mean(), request.force);
+  const PredictedMeans means = predictions->means();
+  write_doubles(request.out, {means.rows, means.width}, means.values, request.force);
   if (!request.quiet)
-    say("{}: {} by {}\n", request.out,
-        counted(predictive.rows(), predictive.of_classes() ? "row of probabilities" : "mean prediction"),
-        counted(count, "draw"));
+    say("{}: predictions of {} by {}\n", request.out, counted(means.rows, "row"), counted(count, "draw"));
   return done;
 }
 

@@ -20,9 +20,9 @@
 #include "onward/io/npy_sink.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/io/trace.hpp"
-#include "onward/net/prediction_sink.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "onward/util/clock.hpp"
+#include "onward/util/suggest.hpp"
 #include "onward/version.hpp"
 #include "program.hpp"
 #include "progress_bar.hpp"
@@ -58,6 +58,11 @@ struct Formats {
 
 Formats parse_formats(const SampleSettings& s) {
   Formats formats;
+  const auto& kinds = model_registry().kinds();
+  const bool arrays = model_registry().find(s.spec.kind).has_arrays;
+  std::vector<std::string> others;
+  for (const auto& kind : kinds)
+    if (kind.has_arrays) others.push_back(kind.name);
   for (std::size_t begin = 0; begin <= s.format.size();) {
     const std::size_t end = std::min(s.format.find(',', begin), s.format.size());
     const std::string word = s.format.substr(begin, end - begin);
@@ -65,13 +70,13 @@ Formats parse_formats(const SampleSettings& s) {
       formats.csv = true;
     else if (word == "netcdf")
       formats.netcdf = true;
-    else if (word == "npy" && is_net(s))
+    else if (word == "npy" && arrays)
       formats.npy = true;
     else
       throw UsageError(fmt::format("--format {} is not known: it is csv or netcdf, or both as csv,netcdf{}",
                                    word,
-                                   is_net(s)       ? ", and npy"
-                                   : word == "npy" ? "; npy is for the model net"
+                                   arrays          ? ", and npy"
+                                   : word == "npy" ? "; npy is for the model " + joined(others)
                                                    : ""));
     begin = end + 1;
   }
@@ -131,7 +136,7 @@ std::optional<Tuning> tune(SampleSettings& s, const Plan& plan, const std::atomi
 /// What listens to the run.
 struct Sinks {
   std::vector<std::unique_ptr<Sink>> all;
-  net::PredictionSink* predictions = nullptr;
+  ModelSink* own = nullptr;  // of the model
   MomentsSink* moments = nullptr;
   NetcdfSink* netcdf = nullptr;
 
@@ -149,19 +154,21 @@ Sinks make_sinks(const SampleSettings& s, const Plan& plan, const RunSettings& r
   Sinks sinks;
   const Formats formats = parse_formats(s);
   const std::size_t dimension = plan.maker->dimension();
-  if (plan.net)
-    sinks.predictions = sinks.add<net::PredictionSink>(plan.net->posterior, plan.net->test,
-                                                       plan.net->test_answers, resolved.chains, folder);
-  if (s.keep == "moments") sinks.moments = sinks.add<MomentsSink>(plan.names.size(), resolved.chains);
+  if (plan.model.make_sink) {
+    auto sink = plan.model.make_sink(resolved.chains, folder);
+    sinks.own = sink.get();
+    sinks.all.push_back(std::move(sink));
+  }
+  if (s.keep == "moments") sinks.moments = sinks.add<MomentsSink>(plan.model.names.size(), resolved.chains);
   if (!folder) return sinks;
   if (s.keep == "trace") sinks.add<TraceSink>(*folder, resolved, resumed);
   if (s.keep != "draws") return sinks;
   if (formats.csv)
-    sinks.add<CsvSink>(*folder, s.model.name, resolved, plan.names, plan.name_indices, resumed);
+    sinks.add<CsvSink>(*folder, s.spec.kind, resolved, plan.model.names, plan.model.name_indices, resumed);
   if (formats.npy) sinks.add<NpySink>(*folder, dimension, resolved.chains, resumed);
   if (formats.netcdf)
-    sinks.netcdf = sinks.add<NetcdfSink>(*folder, s.model.name, resolved, plan.names, plan.name_indices,
-                                         s.single_precision, resumed);
+    sinks.netcdf = sinks.add<NetcdfSink>(*folder, s.spec.kind, resolved, plan.model.names,
+                                         plan.model.name_indices, s.single_precision, resumed);
   return sinks;
 }
 
@@ -188,8 +195,6 @@ void read_words(SampleSettings& s) {
   if (std::ranges::find(kept, s.keep) == kept.end())
     throw UsageError(
         fmt::format("--keep {} is not known: it is draws, predictions, moments or trace", s.keep));
-  if (s.keep == "predictions" && !is_net(s))
-    throw UsageError("--keep predictions is for networks: keep draws, moments or a trace of other models");
   if (s.run.until_ess && s.keep != "draws")
     throw UsageError(fmt::format(
         "--until-ess judges draws, which --keep {} does not keep: leave one of them out", s.keep));
@@ -203,13 +208,16 @@ void read_words(SampleSettings& s) {
 }
 
 int sample_model(SampleSettings& s) {
+  s.spec = spec_of(s.words);
   read_words(s);
-  check_memory(s.run, s.model.options.dimension.value_or(1));
+  check_memory(s.run, s.spec.options.value("dim", std::size_t{1}));
   check_folder(s);
   Plan plan = make_plan(s);
-  s.run.start =
-      plan.net ? std::move(plan.net->start) : parse_start("--init", s.init, s.model, plan.maker->dimension());
-  check_memory(s.run, plan.names.size());
+  if (s.keep == "predictions" && !plan.model.make_sink)
+    throw UsageError(fmt::format("--keep predictions is for models that predict, as networks do, not for {}",
+                                 s.spec.kind));
+  s.run.start = std::move(plan.model.start);
+  check_memory(s.run, plan.model.names.size());
   const std::atomic<bool>& stop = stop_when_told();
   const auto begin = Clock::now();
   const auto tuning = tune(s, plan, stop);
@@ -225,8 +233,9 @@ int sample_model(SampleSettings& s) {
   plan.target.reset();
   if (!s.quiet) s.note_idle_options(resolved.sampler);
 
-  ordered_json about{
-      {"model", plan.model}, {"settings", settings_json(resolved)}, {"files", fingerprints(files_of(s))}};
+  ordered_json about{{"model", plan.model.to_json()},
+                     {"settings", settings_json(resolved)},
+                     {"files", fingerprints_of_start(resolved.start.word)}};
   const ordered_json earlier = s.resume ? read_run_json(*s.out) : ordered_json::object();
   const bool begins_again = s.resume && ended_before_checkpoint(*s.out);
   if (begins_again) {
@@ -236,14 +245,14 @@ int sample_model(SampleSettings& s) {
   auto folder = make_folder(s, begins_again);
   std::optional<Resume> resume;
   if (s.resume && !begins_again)
-    resume =
-        read_resume(*s.out, about, plan.names, plan.name_indices, s.keep == "draws" && parse_formats(s).csv);
+    resume = read_resume(*s.out, about, plan.model.names, plan.model.name_indices,
+                         s.keep == "draws" && parse_formats(s).csv);
   ordered_json json{{"onward", version}, {"status", ""}, {"dimension", plan.maker->dimension()}};
   json.update(about);
   json["format"] = s.format;
   json["keep"] = s.keep;
   if (s.single_precision) json["single_precision"] = true;
-  for (const auto& [in_file, name] : csv_names(plan.names, plan.name_indices).changed)
+  for (const auto& [in_file, name] : csv_names(plan.model.names, plan.model.name_indices).changed)
     json["names_in_csv"][in_file] = name;
   if (choice) json["choice"] = choice_json(*choice);
   if (tuning) json["tuning"] = tuning_json(*tuning);
@@ -267,7 +276,7 @@ int sample_model(SampleSettings& s) {
     };
     hooks.notes = [&](const std::vector<std::string>& notes) {
       if (!s.quiet)
-        for (const auto& note : notes) say("note: {}\n", note);
+        for (const auto& note : notes) say("note: {}\n", s.in_options(note));
     };
     hooks.stop = &stop;
     hooks.seconds_used = seconds_since(begin);
@@ -305,34 +314,35 @@ int sample_model(SampleSettings& s) {
   std::signal(SIGINT, SIG_DFL);  // every draw is on disk
   std::signal(SIGTERM, SIG_DFL);
   const Sampled sampled = summarise_run(run, s.quiet);
-  auto result = result_json(s.model.name, run, sampled.parameters,
+  auto result = result_json(s.spec.kind, run, sampled.parameters,
                             s.all_parameters ? sampled.parameters.size() : std::size_t{1000});
   result["draws"] = sampled.draws;
   result["status"] = status_word(run.ending);
   if (tuning) result["tuning"] = tuning_json(*tuning);
   for (const char* field : {"choice", "tuning"})
     if (earlier.contains(field)) result[field] = earlier[field];
-  std::optional<net::Predictive> predictive;
-  if (sinks.predictions && sampled.chains > 0) {
-    predictive = sinks.predictions->predictive();
-    result["predictions"] = predictions_json(*plan.net, *predictive);
-    keep([&] { net::write_predictions(*folder, *predictive, predictive->width()); });
+  if (sinks.own && sampled.chains > 0) {
+    result[sinks.own->name()] = sinks.own->result();
+    keep([&] { sinks.own->write(*folder); });
   }
   if (sinks.moments) keep([&] { write_moments(*folder, *sinks.moments); });
   keep([&] { write_file_atomically(folder->summary_json(), json_text(result, 1) + "\n"); });
   if (!sampled.parameters.empty()) keep([&] { draw_picture(*folder, run); });
-  if (predictive) keep([&] { draw_predictions(*folder, *plan.net, *predictive); });
+  if (sinks.own && sampled.chains > 0)
+    if (const auto curve = sinks.own->curve()) keep([&] { draw_curve(*folder, *curve); });
 
   if (s.json)
     fmt::print("{}\n", json_text(result));
   else if (sampled.chains > 0)
     print_result(s, run, sampled);
-  if (sinks.moments && !s.json && sampled.chains > 0) print_moments(s, plan.names, *sinks.moments);
-  if (!plan.priors.empty() && !s.json && sampled.chains > 0) fmt::print("priors: {}\n", plan.priors);
-  if (predictive && !s.json) fmt::print("{}\n", describe_predictions(*plan.net, *predictive));
+  if (sinks.moments && !s.json && sampled.chains > 0) print_moments(s, plan.model.names, *sinks.moments);
+  if (!s.json && sampled.chains > 0) {
+    for (const auto& line : plan.model.words) fmt::print("{}\n", line);
+    if (sinks.own) fmt::print("{}\n", sinks.own->words());
+  }
   std::fflush(stdout);  // before what goes to stderr, should both go to one place
   if (!s.quiet) {
-    print_notes(s, run, sampled);
+    print_notes(run, sampled, plan.model.beyond_metrics);
     const auto has_all = [&](const ChainRecord& chain) {
       return chain.draws ==
              resume->checkpoint.chains[static_cast<std::size_t>(&chain - run.chains.data())].draws;

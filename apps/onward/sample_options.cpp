@@ -8,7 +8,6 @@
 #include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/error.hpp"
-#include "onward/glm/axis_sampler.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "sample_settings.hpp"
 
@@ -17,9 +16,7 @@ namespace onward::app {
 std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
   auto s = std::make_shared<SampleSettings>();
   auto& run = s->run;
-  add_model_options(*command, s->model);
-  const auto glm_options = add_glm_options(*command, s->glm);
-  const auto net_options = add_net_options(*command, s->net, true);
+  add_model_options(*command, s->words, true);
   command
       ->add_option("--sampler", run.sampler,
                    "auto: short pilots choose; or a name of those that `onward samplers` lists")
@@ -72,12 +69,10 @@ std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
   add_count(*command, "--threads", run.threads, 0,
             "0: as many as chains and cores allow; the draws do not depend on it");
   add_count(*command, "--seed", run.seed, 0, "without it one is taken from the system and reported");
-  command
-      ->add_option(
-          "--init", s->init,
-          "start, in the space that is sampled: FILE (JSON array or .npy; net: also .safetensors), zeros, "
-          "random[:SCALE], or for net lecun, which is its default")
-      ->capture_default_str();
+  command->add_option(
+      "--init", s->init,
+      "start, in the space that is sampled: FILE (JSON array or .npy; net: also .safetensors), zeros, "
+      "random[:SCALE], or for net lecun [random; net: lecun]");
   command->add_option(
       "--metric", s->metric,
       "what warm-up learns besides the step size: none, diag, dense or lowrank [dense up to 100 parameters, "
@@ -109,7 +104,7 @@ std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
   command->add_flag("--all-parameters", s->all_parameters, "report every parameter, however many there are");
   command->add_flag("--json", s->json, "one JSON object on stdout instead of the table");
   command->add_flag("--quiet", s->quiet, "no progress, notes or warnings");
-  s->note_idle_options = [command, s = s.get()](const std::string& sampler) {
+  s->note_idle_options = [command](const std::string& sampler) {
     for (const char* option : {"directions", "tangent", "inner", "relaxation", "curvature_floor",
                                "as_published", "target_acceptance", "bias_correction"}) {
       std::string word = std::string("--") + option;
@@ -117,34 +112,20 @@ std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
       if (command->count(word) > 0 && !uses(sampler, option))
         say("note: {} changes nothing for {}\n", word, sampler);
     }
-    if (command->count("--gradient") > 0 && !find_sampler(sampler).needs_gradient)
-      say("note: --gradient changes nothing for {}\n", sampler);
-    if (command->count("--keep-activations") > 0 && s->net.keep_otherwise == 0)
-      say("note: --keep-activations changes nothing without --directions blocks or units\n");
     if (command->count("--tune-trials") > 0 && command->count("--tune") == 0)
       say("note: --tune-trials changes nothing without --tune\n");
   };
-  s->check_model = [s = s.get(), command, glm_options, net_options] {
-    const std::string& model = s->model.name;
-    if (!is_net(*s)) refuse_net_options(net_options, model);
-    if (!is_glm(*s))
-      refuse_glm_options(glm_options, model, is_net(*s) ? glm_options_of_nets : std::vector<std::string>{});
-    if (is_net(*s) && command->count("--init") == 0) s->init = "lecun";
-    if (!is_glm(*s) && !is_net(*s)) return;
-    for (const char* option : {"--dim", "--condition"})
-      if (command->count(option) > 0)
-        throw UsageError(fmt::format("{} is not an option of {}: the data give the size", option, model));
-    if (is_net(*s)) return;
-    if (s->run.sampler != "auto" && s->run.sampler != glm::AxisChainMaker::sampler) return;
-    if (command->count("--relaxation") == 0) s->run.relaxation = glm::AxisOptions{}.relaxation;
+  s->in_options = [command](const std::string& text) { return in_option_words(*command, text); };
+  s->check_model = [s = s.get(), command] {
+    const ModelKind& kind = model_registry().find(s->spec.kind);
+    if (kind.own_sampler.empty() || (s->run.sampler != "auto" && s->run.sampler != kind.own_sampler)) return;
     for (const char* option : {"--step-size", "--tune", "--target-acceptance", "--bias-correction",
                                "--curvature-floor", "--as-published", "--directions", "--tangent",
                                "--vectors", "--inner", "--init", "--metric", "--temperature"})
       if (command->count(option) > 0)
         throw UsageError(fmt::format(
-            "{} is not an option of glm's own sampler, which goes along whitened axes from near the mode: "
-            "leave it out, or name another by --sampler",
-            option));
+            "{} is not an option of {}'s own sampler, {}: leave it out, or name another by --sampler", option,
+            kind.name, kind.own_sampler));
   };
   command->final_callback([s = s.get(), command] {
     if (s->run.until_ess && (command->count("--max-draws") > 0 || command->count("--draws") == 0))

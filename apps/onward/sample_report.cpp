@@ -61,55 +61,19 @@ void draw_picture(const RunFolder& folder, const Run& run) {
                     [&](std::size_t i) { return drawn_chains(run, i); });
 }
 
-namespace {
-
-/// How a standardised number is turned back.
-struct Unit {
-  double mean = 0, sd = 1;
-};
-
-Unit unit_of(const NetModel& model, const char* which) {
-  if (!model.units.contains(which)) return {};
-  const auto& unit = model.units.at(which);
-  return {unit.at("mean").at(0).get<double>(), unit.at("sd").at(0).get<double>()};
-}
-
-std::vector<double> places(const net::Inputs& inputs, const Unit& unit) {
-  std::vector<float> values(inputs.count());
-  inputs.read_channels_last(0, inputs.count(), values.data());
-  std::vector<double> result;
-  for (const float value : values) result.push_back(unit.mean + unit.sd * value);
-  return result;
-}
-
-}  // namespace
-
-void draw_predictions(const RunFolder& folder, const NetModel& model, const net::Predictive& predictive) {
-  const net::Data& data = model.posterior.data();
-  const bool classes = predictive.of_classes();
-  if (model.test.shape().size() != 1 || predictive.width() != (classes ? 2 : 1)) return;
-  const Unit x_unit = unit_of(model, "x"), y_unit = classes ? Unit{} : unit_of(model, "y");
-  const auto mean = predictive.mean(), sd = predictive.sd();
-  plot::PredictionBand band{
-      .x = places(model.test, x_unit), .label = "mean over draws", .band_label = "1.645 sd between draws"};
-  for (std::size_t row = 0; row < predictive.rows(); ++row) {
-    const std::size_t entry = classes ? 2 * row + 1 : row;  // of two classes the second
-    constexpr double from_mean = 1.645;                     // the 5% and 95% points of a normal
-    const auto at = [&](double sds) { return y_unit.mean + y_unit.sd * (mean[entry] + sds * sd[entry]); };
-    band.middle.push_back(at(0));
-    band.low.push_back(classes ? std::max(at(-from_mean), 0.0) : at(-from_mean));
-    band.high.push_back(classes ? std::min(at(from_mean), 1.0) : at(from_mean));
-  }
-  std::vector<double> answers;
-  for (std::size_t row = 0; row < data.count(); ++row)
-    answers.push_back(classes ? static_cast<double>(data.answers.label(row))
-                              : y_unit.mean + y_unit.sd * data.answers.row(row)[0]);
-  plot::prediction_picture((folder.path() / "predictions.png").string(), band, places(data.inputs, x_unit),
-                           answers, classes ? "probability of the second class" : "y");
+void draw_curve(const RunFolder& folder, const PredictedCurve& curve) {
+  plot::prediction_picture((folder.path() / "predictions.png").string(),
+                           {.x = curve.x,
+                            .middle = curve.middle,
+                            .low = curve.low,
+                            .high = curve.high,
+                            .label = curve.label,
+                            .band_label = curve.band_label},
+                           curve.data_x, curve.data_y, curve.y_label);
 }
 
 void print_result(const SampleSettings& s, const Run& run, const Sampled& sampled) {
-  fmt::print("{}: {} of {} by {}, {} from draw to draw, seed {}\n\n", s.model.name,
+  fmt::print("{}: {} of {} by {}, {} from draw to draw, seed {}\n\n", s.spec.kind,
              counted(sampled.chains, "chain"), counted(sampled.draws, "draw"), run.settings.sampler,
              counted(*run.settings.thin, "step"), *run.settings.seed);
   if (!sampled.parameters.empty()) fmt::print("{}", table_for_stdout(sampled.parameters, s.all_parameters));
@@ -117,7 +81,7 @@ void print_result(const SampleSettings& s, const Run& run, const Sampled& sample
   for (const auto& chain : run.chains) acceptance += chain.acceptance / static_cast<double>(sampled.chains);
   const std::string size = find_sampler(run.settings.sampler).tuned
                                ? fmt::format("step size {:.3g}", run.chains.front().step_size)
-                               : fmt::format("relaxation {:.3g}", run.settings.relaxation);
+                               : fmt::format("relaxation {:.3g}", *run.settings.relaxation);
   fmt::print("\nacceptance {:.2f}, {}; warm-up {}, sampling {}, {:.3g} steps/s\n", acceptance, size,
              duration(run.warmup_seconds), duration(run.sampling_seconds), run.steps_per_second());
 }
@@ -143,12 +107,11 @@ void print_moments(const SampleSettings& s, const std::vector<std::string>& name
   if (shown < names.size()) fmt::print("... and {} more in mean.npy and sd.npy\n", names.size() - shown);
 }
 
-void print_notes(const SampleSettings& s, const Run& run, const Sampled& sampled) {
+void print_notes(const Run& run, const Sampled& sampled, bool beyond_metrics) {
   for (const auto& note : run.notes()) say("note: {}\n", note);
   if (sampled.chains > 0 && !sampled.parameters.empty()) {
     const bool by_axes = run.settings.sampler == glm::AxisChainMaker::sampler;
-    const bool large = is_net(s) && run.dimension > large_network;
-    const bool other_metric = !by_axes && !large && run.settings.metric != MetricKind::dense;
+    const bool other_metric = !by_axes && !beyond_metrics && run.settings.metric != MetricKind::dense;
     for (const auto& warning :
          warnings(sampled.parameters, sampled.chains, sampled.draws, other_metric, option_words))
       say("warning: {}\n", warning);

@@ -3,10 +3,9 @@
 
 #include <vector>
 
-#include "net_options.hpp"
 #include "onward/diagnostics/convergence.hpp"
 #include "onward/io/run_folder.hpp"
-#include "onward/net/predictive.hpp"
+#include "onward/model/model.hpp"
 #include "onward/run/moments.hpp"
 #include "onward/run/run.hpp"
 #include "sample_settings.hpp"
@@ -27,12 +26,13 @@ const char* status_word(Ending ending);
 void draw_picture(const RunFolder& folder, const Run& run);
 /// predictions.png, for a network with one input and one output, or two classes: the mean over draws, a band
 /// of 1.645 standard deviations between draws about it (the noise left out), and the data.
-void draw_predictions(const RunFolder& folder, const NetModel& model, const net::Predictive& predictive);
+void draw_curve(const RunFolder& folder, const PredictedCurve& curve);
 void print_result(const SampleSettings& settings, const Run& run, const Sampled& sampled);
 /// mean.npy and sd.npy: one number for each parameter.
 void write_moments(const RunFolder& folder, const MomentsSink& moments);
 void print_moments(const SampleSettings& settings, const std::vector<std::string>& names,
                    const MomentsSink& moments);
-void print_notes(const SampleSettings& settings, const Run& run, const Sampled& sampled);
+/// `beyond_metrics`: as Model has it.
+void print_notes(const Run& run, const Sampled& sampled, bool beyond_metrics);
 
 }  // namespace onward::app

@@ -7,22 +7,21 @@
 #include <set>
 #include <string>
 
-#include "glm_options.hpp"
 #include "model_options.hpp"
-#include "net_options.hpp"
 #include "onward/run/settings.hpp"
 #include "onward/run/tune.hpp"
 
 namespace onward::app {
 
 struct SampleSettings {
-  ModelWords model;
-  GlmWords glm;
-  NetWords net;
+  ModelWords words;
+  ModelSpec spec;  ///< that the words are
   std::function<void(const std::string& sampler)> note_idle_options;
-  std::function<void()> check_model;  ///< refuses options that do not go together
+  std::function<void()> check_model;                          ///< refuses options that do not go together
+  std::function<std::string(const std::string&)> in_options;  ///< a message with `fields` as they are typed
   RunSettings run;
-  std::string bias_correction = "none", tangent = "kept", vectors = "held", init = "random";
+  std::string bias_correction = "none", tangent = "kept", vectors = "held";
+  std::string init;  ///< empty: where the model begins by itself
   std::optional<std::string> metric, out, tune;
   std::string from;  ///< the folder of an earlier run
   TuneSettings tuning;
@@ -32,9 +31,6 @@ struct SampleSettings {
   bool force = false, resume = false, json = false, quiet = false, all_parameters = false;
   bool single_precision = false;
 };
-
-inline bool is_glm(const SampleSettings& s) { return s.model.name == "glm"; }
-inline bool is_net(const SampleSettings& s) { return s.model.name == "net"; }
 
 /// Adds the model and all options to a command, and gives where they go.
 std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command);

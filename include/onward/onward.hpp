@@ -7,6 +7,7 @@
 
 #include "onward/diagnostics/summary.hpp"
 #include "onward/error.hpp"
+#include "onward/model/model.hpp"
 #include "onward/run/run.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "onward/target/callable.hpp"

@@ -195,10 +195,10 @@ class Newton {
       throw Error(
           found +
           ": the posterior grows without bound as sigma goes to 0, and cannot be normalised. Check y, "
-          "or give sigma (--sigma)");
+          "or give sigma itself (`sigma`)");
     return found +
            ": sigma has no positive estimate, and the posterior grows without bound as it goes to 0. What is "
-           "sampled of sigma is rounding: check y, or give sigma (--sigma).";
+           "sampled of sigma is rounding: check y, or give sigma itself (`sigma`).";
   }
 
   /// A sentence if the likelihood grows for ever along a direction; throws if there the prior is flat.

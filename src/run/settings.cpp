@@ -75,7 +75,7 @@ KernelSettings kernel_settings(const RunSettings& s) {
           .tangent = s.tangent,
           .vectors = s.vectors,
           .inner = s.inner,
-          .relaxation = s.relaxation};
+          .relaxation = s.relaxation.value_or(1.0)};
 }
 
 RunSettings resolve(RunSettings s, std::size_t dimension) {
@@ -132,6 +132,7 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
   s.directions = resolve_directions(s.directions, needed_law(make_kernel(kernel_settings(s))));
   if (!s.metric) s.metric = s.step_size ? MetricKind::none : default_metric(dimension);
   if (*s.metric == MetricKind::dense) check_dense_metric(dimension, s.chains);
+  if (!s.relaxation) s.relaxation = 1;
   if (!s.target_acceptance) s.target_acceptance = sampler.target_acceptance;
   s = with_seed(std::move(s));
   if (s.threads == 0) s.threads = std::max<std::size_t>(1, std::thread::hardware_concurrency());

@@ -48,7 +48,7 @@ TEST_F(StartFile, OfTheWrongLength) {
   put("short.json", "[1, 2]");
   refused(2, "short.json", {"short.json has 2 entries", "funnel has 3 parameters"});
   put("long.npy", npy({1, 2, 3, 4}));
-  refused(2, "long.npy", {"long.npy has 4 entries", "funnel has 3 parameters", "another --dim"});
+  refused(2, "long.npy", {"long.npy has 4 entries", "funnel has 3 parameters"});
 }
 
 TEST_F(StartFile, WithValuesThatAreNotFinite) {
@@ -79,10 +79,10 @@ TEST_F(StartFile, ThatIsMissing) {
 }
 
 TEST_F(StartFile, ScaleOfRandomStarts) {
-  wrong_usage("sample funnel --init random:x", {"the scale of --init x", "must be a number"});
-  wrong_usage("sample funnel --init random:", {"the scale of --init ''"});
-  wrong_usage("sample funnel --init random:-1", {"--init random:-1", "0 or a positive number"});
-  wrong_usage("evaluate funnel --at random:nan", {"--at random:nan", "0 or a positive number"});
+  wrong_usage("sample funnel --init random:x", {"random:x", "the scale must be"});
+  wrong_usage("sample funnel --init random:", {"random:", "the scale must be"});
+  wrong_usage("sample funnel --init random:-1", {"random:-1", "0 or a positive number"});
+  wrong_usage("evaluate funnel --at random:nan", {"random:nan", "0 or a positive number"});
 }
 
 TEST_F(StartFile, IsUsed) {

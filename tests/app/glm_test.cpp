@@ -194,7 +194,7 @@ TEST_F(Glm, PriorsAreStated) {
   EXPECT_THAT(
       yes.out,
       HasSubstr("priors: intercept (at the means of the predictors) ~ normal(0, 10); beta.1 ~ normal(0, 2."));
-  const json priors = json_file("run/run.json").at("model").at("priors");
+  const json priors = json_file("run/run.json").at("model").at("derived").at("priors");
   double mean = 0, square = 0;
   for (std::size_t i = 0; i < rows; ++i) mean += x[2 * i + 1] / rows;
   for (std::size_t i = 0; i < rows; ++i) square += std::pow(x[2 * i + 1] - mean, 2) / rows;
@@ -532,9 +532,9 @@ TEST_F(Glm, WrongRequests) {
   wrong_usage(line + "--sigma 1", {"--sigma", "gaussian"});
   wrong_usage(line + "--trials ones.npy", {"binomial"});
   wrong_usage(line + "--init zeros", {"--init", "--sampler"});
-  wrong_usage(line + "--dim 3", {"--dim"});
+  wrong_usage(line + "--dim 3", {"--dim belongs to the models funnel", "not to glm"});
   wrong_usage(line + "--relaxation 2", {"2", "between 0 and 2"});
-  wrong_usage("sample funnel --x x.npy", {"--x", "glm"});
+  wrong_usage("sample funnel --x x.npy", {"--x belongs to the models glm, net, not to funnel"});
   wrong_usage("sample glm --x x.npy --y yes.npy --family binomial", {"--trials is missing"});
 }
 

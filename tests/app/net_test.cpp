@@ -13,6 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -103,7 +104,7 @@ TEST_F(Net, SmallNetworksAreSampledLikeAnyModel) {
   const json run = json_file("run/run.json");
   EXPECT_EQ(run.at("model").at("net"), "tanh.json");
   EXPECT_EQ(run.at("model").at("likelihood"), "gaussian");
-  EXPECT_EQ(run.at("model").at("layers").at("layers").size(), 3u);
+  EXPECT_EQ(run.at("model").at("derived").at("layers").at("layers").size(), 3u);
   EXPECT_EQ(run.at("settings").at("init"), "lecun");
   for (const char* file :
        {"chain-2.csv", "chain-2.safetensors", "predictions.npy", "predictions-sd.npy", "draws.png"})
@@ -258,7 +259,7 @@ TEST_F(Net, ClassesOfImages) {
   EXPECT_EQ(result["predictions"]["accuracy"], 1.0);
   EXPECT_EQ(read_npy(path("run/predictions.npy")).shape, (std::vector<std::size_t>{30, 2}));
   EXPECT_FALSE(fs::exists(path("run/predictions-sd.npy")));
-  const json units = json_file("run/run.json").at("model").at("standardised").at("x");
+  const json units = json_file("run/run.json").at("model").at("derived").at("standardised").at("x");
   EXPECT_EQ(units.at("mean").size(), 1u);
   EXPECT_GT(units["sd"][0].get<double>(), 0.1);
   const auto weights = SafeTensors::read(path("run/chain-1.safetensors"));
@@ -273,6 +274,18 @@ TEST_F(Net, ClassesOfImages) {
              "--out none --seed 1 --init run/chain-1.safetensors")
           .err,
       Not(HasSubstr("running statistics")));
+  // They are part of the model: run.json says where they are from, and the start need not be the weights
+  // then.
+  const std::string at =
+      "evaluate net --net conv.json --x images.npy --y classes.npy --direction axis:0 --at ";
+  const std::string file = "run/chain-1.safetensors";
+  sampled(
+      "net --net conv.json --x images.npy --y classes.npy --sampler rwm --warmup 10 --draws 2 --out again "
+      "--init " +
+      file);
+  EXPECT_EQ(json_file("again/run.json").at("model").at("statistics"), file);
+  EXPECT_EQ(onward(at + file).out, onward(at + file + " --statistics " + file).out);
+  EXPECT_EQ(onward(at + "zeros --statistics " + file).code, 0);
 }
 
 TEST_F(Net, GradientsOfEveryFormSampleTheSame) {
@@ -391,6 +404,13 @@ TEST_F(Net, NotesOnWhatWasTakenForGranted) {
   EXPECT_THAT(
       onward(words + "--net linear.json --x x.npy --y classes.npy --sampler rwm --likelihood gaussian").err,
       Not(HasSubstr("taken for numbers")));
+  std::vector<double> yes(rows);
+  for (std::size_t i = 0; i < rows; i += 3) yes[i] = 1;
+  save("yes.npy", yes);
+  const std::string yes_or_no = "--net linear.json --x x.npy --y yes.npy --sampler rwm";
+  EXPECT_THAT(onward(words + yes_or_no).err,
+              AllOf(HasSubstr("y holds nothing but 0 and 1"), HasSubstr("--likelihood softmax")));
+  EXPECT_THAT(onward(words + yes_or_no + " --likelihood gaussian").err, Not(HasSubstr("0 and 1")));
   const Outcome idle = onward(
       words +
       "--net linear.json --x x.npy --y y.npy --sampler line-fmala --gradient whole --keep-activations 1M");

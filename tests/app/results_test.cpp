@@ -1,6 +1,7 @@
 // What the program prints when all goes well: tables and JSON on stdout, the rest on stderr, and the same
 // bytes for the same seed.
 
+#include <algorithm>
 #include <cmath>
 
 #include "program.hpp"

@@ -1,6 +1,8 @@
 // Wrong words: each is refused with exit code 2, a message that names the thing, the value and the remedy,
 // and without a trace on disk.
 
+#include <sstream>
+
 #include "program.hpp"
 
 namespace onward::testing {
@@ -29,6 +31,37 @@ TEST_F(Usage, EveryCommandHasHelp) {
     EXPECT_THAT(outcome.out, HasSubstr("Exit codes: 0"));
   }
   EXPECT_THAT(onward("bench --help").out, AllOf(HasSubstr("jets"), HasSubstr("kernels")));
+}
+
+TEST_F(Usage, HelpIsPerModelAndFitsTheScreen) {
+  const auto lines = [&](const std::string& line) {
+    const Outcome outcome = onward(line);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    std::istringstream in(outcome.out);
+    for (std::string one; std::getline(in, one);) EXPECT_LE(one.size(), 82u) << line << ": " << one;
+    return outcome.out;
+  };
+  const std::string common = lines("sample --help");
+  EXPECT_THAT(common, AllOf(HasSubstr("--draws"), HasSubstr("onward sample MODEL --help")));
+  EXPECT_THAT(common, ::testing::Not(HasSubstr("--family")));
+  const std::string glm = lines("sample glm --help");
+  EXPECT_THAT(glm,
+              AllOf(HasSubstr("--family"), HasSubstr("--no-intercept"), HasSubstr("onward sample --help")));
+  EXPECT_THAT(glm, ::testing::Not(HasSubstr("--net ")));
+  const std::string net = lines("sample --seed 3 net --help");
+  EXPECT_THAT(net, AllOf(HasSubstr("--net FILE"), HasSubstr("in place of --x and --y"), HasSubstr("--show")));
+  EXPECT_THAT(net, ::testing::Not(HasSubstr("--family")));
+  EXPECT_THAT(lines("evaluate net --help"), ::testing::Not(HasSubstr("--show")));
+  EXPECT_THAT(lines("sample logistic --help"), HasSubstr("none"));
+  wrong_usage("sample gml --help", {"no model 'gml'", "Did you mean glm?"});
+  for (const char* command : {"", "summary", "data", "data get", "evaluate"})
+    lines(std::string(command) + " --help");
+}
+
+TEST_F(Usage, ModelsAreListedWithRegressionsAndNetworks) {
+  EXPECT_THAT(onward("models").out, AllOf(HasSubstr("\nglm "), HasSubstr("\nnet "), HasSubstr("\nfunnel ")));
+  EXPECT_EQ(nlohmann::json::parse(onward("models --json").out).back().at("name"), "net");
+  wrong_usage("glm --x x.npy", {"glm is a model, not a command", "onward sample glm"});
 }
 
 TEST_F(Usage, Version) {
@@ -134,7 +167,8 @@ TEST_F(Usage, Dimension) {
   wrong_usage("evaluate funnel --dim 1000000000", {"dimension 1000000000", "at most 100000000"});
   wrong_usage("sample funnel --dim 100000000 --draws 100000",
               {"100000000 parameters", "GB", "smaller --dim"});
-  wrong_usage("sample eight-schools --dim 3", {"eight-schools has a fixed dimension", "leave --dim 3 out"});
+  wrong_usage("sample eight-schools --dim 3",
+              {"--dim belongs to the models funnel, gaussian", "not to eight-schools"});
   wrong_usage("sample rosenbrock --dim 3", {"--dim 3 is odd", "even"});
   wrong_usage("sample gaussian --dim 1000000 --draws 1 --chains 1 --metric dense", {"dense", "diag"});
 }
@@ -173,7 +207,7 @@ TEST_F(Usage, OtherNumbers) {
     wrong_usage("sample funnel --relaxation " + value, {"relaxation " + value, "between 0 and 2"});
   wrong_usage("sample funnel --relaxation c", {"--relaxation c", "must be a number"});
   wrong_usage("sample gaussian --condition 0.5", {"condition number 0.5", "1 or more"});
-  wrong_usage("sample funnel --condition 3", {"funnel has no condition number", "leave --condition 3 out"});
+  wrong_usage("sample funnel --condition 3", {"--condition belongs to the model gaussian, not to funnel"});
 }
 
 TEST_F(Usage, WordsAfterTwoDashesAreNoOptions) {

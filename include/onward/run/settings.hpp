@@ -36,9 +36,10 @@ struct RunSettings {
   bool as_published = false;
   Tangent tangent = Tangent::kept;
   Vectors vectors = Vectors::held;
-  std::size_t inner = 1;            ///< line kernels: moves along each line
-  double relaxation = 1;            ///< newton-line: c, between 0 and 2
-  std::string directions = "auto";  ///< as make_directions() has them
+  std::size_t inner = 1;                  ///< line kernels: moves along each line
+  std::optional<double> relaxation = {};  ///< newton-line: c, between 0 and 2; 1 without a value, or what the
+                                          ///< model's own sampler takes
+  std::string directions = "auto";        ///< as make_directions() has them
   std::optional<double> target_acceptance = {};
 
   std::optional<std::size_t> warmup = {};  ///< steps; 1,000 sweeps without a value

@@ -1,0 +1,111 @@
+#include "model_data.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "onward/error.hpp"
+#include "onward/io/npy.hpp"
+
+namespace onward::glm {
+namespace {
+
+/// True if the bytes are UTF-8: no stray or missing continuation, no form longer than it need be, no
+/// surrogate and nothing beyond the last code point.
+bool is_utf8(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned first = byte(i);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xc2 ? 0
+                               : first < 0xe0 ? 2
+                               : first < 0xf0 ? 3
+                               : first < 0xf5 ? 4
+                                              : 0;
+    if (length == 0 || i + length > text.size()) return false;
+    for (std::size_t k = 1; k < length; ++k)
+      if ((byte(i + k) & 0xc0) != 0x80) return false;
+    const unsigned second = length > 1 ? byte(i + 1) : 0;
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
+      return false;
+    i += length;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<double> read_rows(const std::string& field, const std::string& file) {
+  const NpyArray array = read_npy(file);
+  if (array.shape.empty() || array.shape.size() > 2)
+    throw Error(fmt::format("`{}` {} has shape ({}): it must hold one number a row", field, file,
+                            fmt::join(array.shape, ", ")));
+  if (array.shape.size() == 2 && array.shape[0] != 1 && array.shape[1] != 1)
+    throw Error(fmt::format("`{}` {} holds {} x {} numbers: it must hold one a row", field, file,
+                            array.rows(), array.columns()));
+  return array.to_doubles();
+}
+
+Design read_design(const std::string& file, bool intercept, std::span<const std::string> names) {
+  NpyReader reader(file);
+  const NpyHeader header = reader.header();
+  if (header.shape.empty() || header.shape.size() > 2)
+    throw Error(fmt::format("`x` {} has shape ({}): it must have two dimensions, a row an observation", file,
+                            fmt::join(header.shape, ", ")));
+  if (header.dtype == "|u1" && !header.fortran_order) {
+    const NpyArray array = std::move(reader).read_all();
+    return Design::bytes(array.as<std::uint8_t>(), header.rows(), header.columns(), 1, 0, intercept);
+  }
+  if (header.fortran_order) {
+    const NpyArray array = std::move(reader).read_all();
+    std::optional<Design> design;
+    array.visit([&](const auto& values) {
+      design = Design::from_rows(
+          header.rows(), header.columns(), intercept,
+          [&](std::size_t i, std::span<double> row) {
+            for (std::size_t j = 0; j < row.size(); ++j)
+              row[j] = static_cast<double>(values[i + j * header.column_stride()]);
+          },
+          names);
+    });
+    return std::move(*design);
+  }
+  Design design = Design::from_rows(
+      header.rows(), header.columns(), intercept,
+      [&](std::size_t, std::span<double> row) { reader.next(row); }, names);
+  reader.finish();
+  return design;
+}
+
+std::vector<std::string> read_names(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) throw Error(fmt::format("`names` {} cannot be read: give a file with a name a line", file));
+  std::vector<std::string> names;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    const std::size_t number = names.size() + 1;
+    if (!is_utf8(line))
+      throw Error(
+          fmt::format("`names` {}: line {} is not UTF-8: save the file in that encoding", file, number));
+    const bool control =
+        std::ranges::any_of(line, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+    if (control)
+      throw Error(fmt::format("`names` {}: line {} has a control character, such as a tab: take it out", file,
+                              number));
+    if (line.empty() || line.find_first_of(",\"") != std::string::npos)
+      throw Error(
+          fmt::format("`names` {}: line {} is '{}': a name must not be empty nor have commas or quotes", file,
+                      number, line));
+    names.push_back(line);
+  }
+  if (names.empty())
+    throw Error(
+        fmt::format("`names` {} is empty: it must have a name for each column of X, a line each", file));
+  return names;
+}
+
+}  // namespace onward::glm

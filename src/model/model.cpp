@@ -1,0 +1,109 @@
+#include "onward/model/model.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "onward/error.hpp"
+#include "onward/io/vector_file.hpp"
+#include "onward/model/registry.hpp"
+#include "onward/run/kernel_chain.hpp"
+
+namespace onward {
+
+using nlohmann::ordered_json;
+
+ordered_json ModelSpec::to_json() const {
+  ordered_json json{{"name", kind}};
+  if (options.is_object()) json.update(options);
+  if (files.is_object() && !files.empty()) json["files"] = files;
+  return json;
+}
+
+ModelSpec ModelSpec::from_json(const ordered_json& json) {
+  if (!json.is_object() || !json.contains("name") || !json["name"].is_string())
+    throw UsageError("a model is specified by an object with its kind as `name`, and its options");
+  ModelSpec spec;
+  for (const auto& [field, value] : json.items()) {
+    if (field == "name")
+      spec.kind = value.get<std::string>();
+    else if (field == "files" && value.is_object())
+      spec.files = value;
+    else if (field != "derived")
+      spec.options[field] = value;
+  }
+  return spec;
+}
+
+bool Model::samples_itself(const RunSettings& settings) const {
+  return own_sampler && (settings.sampler == "auto" || settings.sampler == own_sampler->name);
+}
+
+ordered_json Model::to_json() const {
+  ordered_json json = spec.to_json();
+  if (!derived.is_null()) json["derived"] = derived;
+  return json;
+}
+
+Model build(const ModelSpec& spec, const BuildFor& what_for) {
+  return model_registry().build(spec, what_for);
+}
+
+std::vector<double> read_place(const std::string& file, const std::string& model, std::size_t dimension) {
+  // Somewhat more than fits is read, to say how many there are.
+  const std::size_t most = std::max<std::size_t>(4 * dimension, 100'000);
+  auto place = file.starts_with('[') ? parse_vector("the start", file) : read_vector(file, most);
+  if (place.size() != dimension)
+    throw UsageError(
+        fmt::format("{} has {} entries, but {} has {} parameters to sample: give one entry for each", file,
+                    place.size(), model, dimension));
+  return place;
+}
+
+Start parse_start(const std::string& words, const std::string& model, std::size_t dimension) {
+  Start start;
+  if (words == "zeros") {
+    start.kind = Start::Kind::zeros;
+  } else if (words == "random") {
+    start.kind = Start::Kind::random;
+  } else if (words.starts_with("random:")) {
+    start.kind = Start::Kind::random;
+    const char* const end = words.data() + words.size();
+    const auto [at, error] = std::from_chars(words.data() + 7, end, start.scale);
+    if (error != std::errc{} || at != end || !(start.scale >= 0) || !std::isfinite(start.scale))
+      throw UsageError(fmt::format(
+          "the start {} is not usable: the scale must be 0 or a positive number, as in random:0.5", words));
+  } else {
+    start.kind = Start::Kind::given;
+    start.position = read_place(words, model, dimension);
+  }
+  return start;
+}
+
+std::unique_ptr<ChainMaker> make_chains(Model& model, const RunSettings& settings) {
+  if (!model.samples_itself(settings)) return std::make_unique<KernelChainMaker>(model.target);
+  // The sampler may use the data's memory for its own purposes, if nobody else holds it.
+  { const AnyTarget gone = std::move(model.target); }
+  return model.own_sampler->make(settings);
+}
+
+Run sample(Model model, RunSettings settings, const Hooks& hooks) {
+  const Start usual;
+  if (settings.start.kind == usual.kind && settings.start.scale == usual.scale &&
+      !model.samples_itself(settings))
+    settings.start = model.start;
+  if (model.set_defaults) model.set_defaults(settings);
+  if (!model.samples_itself(settings)) {
+    auto notes = model.notes;
+    if (model.check_data) std::ranges::copy(model.check_data(), std::back_inserter(notes));
+    if (hooks.notes && !notes.empty()) hooks.notes(notes);
+    return sample(model.target, std::move(settings), hooks);
+  }
+  if (hooks.notes && !model.notes.empty()) hooks.notes(model.notes);
+  const auto maker = make_chains(model, settings);
+  return run_chains(*maker, maker->resolve(std::move(settings)), hooks);
+}
+
+}  // namespace onward

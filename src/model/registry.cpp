@@ -1,0 +1,94 @@
+#include "onward/model/registry.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "../../models/kinds.hpp"
+#include "onward/data/fingerprint.hpp"
+#include "onward/error.hpp"
+#include "onward/glm/model.hpp"
+#include "onward/util/suggest.hpp"
+
+namespace onward {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json fingerprint_json(const std::string& file) {
+  const Fingerprint print = known_fingerprint(file);
+  return {{"bytes", print.bytes}, {"md5", print.md5}};
+}
+
+/// Throws Error for a file that is gone or is not what it was.
+void check_files(const ModelSpec& spec) {
+  for (const auto& [file, print] : spec.files.items()) {
+    if (!std::filesystem::exists(file))
+      throw Error(fmt::format("{} is gone, which {} was specified with: put it back", file, spec.kind));
+    if (fingerprint_json(file) != print)
+      throw Error(
+          fmt::format("{} has changed since {} was specified with it: put the old file back, or leave its "
+                      "checksum out",
+                      file, spec.kind));
+  }
+}
+
+}  // namespace
+
+ModelRegistry::ModelRegistry() {
+  models::register_models(*this);
+  glm::register_models(*this);
+}
+
+void ModelRegistry::add(ModelKind kind) {
+  if (std::ranges::find(kinds_, kind.name, &ModelKind::name) != kinds_.end())
+    throw std::logic_error(fmt::format("there is a kind of models called {} already", kind.name));
+  kinds_.push_back(std::move(kind));
+}
+
+const ModelKind& ModelRegistry::find(std::string_view name) const {
+  const auto found = std::ranges::find(kinds_, name, &ModelKind::name);
+  if (found != kinds_.end()) return *found;
+  std::vector<std::string> names;
+  for (const auto& kind : kinds_) names.push_back(kind.name);
+  throw UsageError(
+      fmt::format("there is no model '{}'.{} Models: {}", name, suggestion(name, names), joined(names)));
+}
+
+std::vector<std::string> ModelRegistry::kinds_with(std::string_view option) const {
+  std::vector<std::string> names;
+  for (const auto& kind : kinds_)
+    if (std::ranges::find(kind.options, option, &Option::name) != kind.options.end())
+      names.push_back(kind.name);
+  return names;
+}
+
+Model ModelRegistry::build(const ModelSpec& spec, const BuildFor& what_for) const {
+  const ModelKind& kind = find(spec.kind);
+  const OptionValues options(kind.name, kind.options, spec.options);
+  check_files(spec);
+  Model model = kind.build(options, what_for);
+  // What the kind has filled in, and what was given otherwise.
+  const ordered_json filled_in = std::move(model.spec.options);
+  model.spec = {kind.name};
+  for (const auto& option : kind.options)
+    for (const ordered_json* values : {&filled_in, &options.json()})
+      if (values->contains(option.name) && !model.spec.options.contains(option.name))
+        model.spec.options[option.name] = values->at(option.name);
+  if (what_for.checksums)
+    for (const auto& file : OptionValues(kind.name, kind.options, model.spec.options).files())
+      model.spec.files[file] = fingerprint_json(file);
+  // A kind that knows the words of a start has set it.
+  if (!what_for.start.empty() && model.start.word != what_for.start)
+    model.start = parse_start(what_for.start, kind.name, model.dimension());
+  return model;
+}
+
+ModelRegistry& model_registry() {
+  static ModelRegistry registry;
+  return registry;
+}
+
+}  // namespace onward
