@@ -6,8 +6,8 @@
 
 namespace onward {
 
-/// The text with control characters, and bytes that are no UTF-8, as \n, \t or \x1b; other UTF-8 stays. With
-/// `lines`, line ends and tabs stay too.
+/// The text with control characters, and bytes that are no UTF-8, as `\n`, `\t` or `\x1b`; other UTF-8 stays.
+/// With `lines`, line ends and tabs stay too.
 std::string printable(std::string_view text, bool lines = false);
 
 }  // namespace onward
