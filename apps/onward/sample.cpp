@@ -190,6 +190,7 @@ class RunFile {
 }  // namespace
 
 void read_words(SampleSettings& s) {
+  if (s.run.until_ess && s.most_draws_given()) s.run.draws = s.max_draws;
   parse_formats(s);
   constexpr std::array kept{"draws", "predictions", "moments", "trace"};
   if (std::ranges::find(kept, s.keep) == kept.end())
@@ -231,6 +232,7 @@ int sample_model(SampleSettings& s) {
   const RunSettings resolved = plan.maker->resolve(choice ? with_choice(s.run, *choice) : s.run);
   s.run.start = {};  // a network's is large, and the run has its own
   plan.target.reset();
+  if (s.keep == "trace") check_traceable(resolved);
   if (!s.quiet) s.note_idle_options(resolved.sampler);
 
   ordered_json about{{"model", plan.model.to_json()},

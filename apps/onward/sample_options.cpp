@@ -127,10 +127,9 @@ std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
             "{} is not an option of {}'s own sampler, {}: leave it out, or name another by --sampler", option,
             kind.name, kind.own_sampler));
   };
-  command->final_callback([s = s.get(), command] {
-    if (s->run.until_ess && (command->count("--max-draws") > 0 || command->count("--draws") == 0))
-      s->run.draws = s->max_draws;
-  });
+  s->most_draws_given = [command] {
+    return command->count("--max-draws") > 0 || command->count("--draws") == 0;
+  };
   return s;
 }
 

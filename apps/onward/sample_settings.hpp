@@ -19,6 +19,7 @@ struct SampleSettings {
   std::function<void(const std::string& sampler)> note_idle_options;
   std::function<void()> check_model;                          ///< refuses options that do not go together
   std::function<std::string(const std::string&)> in_options;  ///< a message with `fields` as they are typed
+  std::function<bool()> most_draws_given;  ///< whether --until-ess is bounded by --max-draws, not by --draws
   RunSettings run;
   std::string bias_correction = "none", tangent = "kept", vectors = "held";
   std::string init;  ///< empty: where the model begins by itself

@@ -34,7 +34,7 @@ ordered_json settings_json(const RunSettings& s) {
                    {"tangent", to_string(s.tangent)},
                    {"vectors", to_string(s.vectors)},
                    {"inner", s.inner},
-                   {"relaxation", *s.relaxation},
+                   {"relaxation", s.relaxation.value_or(1.0)},
                    {"directions", s.directions},
                    {"init", start},
                    {"metric", to_string(*s.metric)},

@@ -274,7 +274,7 @@ std::vector<Option> describe_options() {
   return {
       {.name = "net", .type = file, .help = "describes the layers, in JSON", .required = true},
       {.name = "data", .help = "images in place of `x` and `y`: " + joined(data_names())},
-      {.name = "x", .type = file, .help = "the inputs, a row an observation, in .npy"},
+      {.name = "x", .type = file, .help = "the inputs, one row for each observation, in .npy"},
       {.name = "y", .type = file, .help = "the answers, in .npy"},
       {.name = "likelihood",
        .type = word,

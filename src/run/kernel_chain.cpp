@@ -144,15 +144,19 @@ void KernelChain::freeze() {
   warmup_.reset();
 }
 
-void KernelChain::keep_moves() {
-  if (!find_sampler(settings_.sampler).line)
+void check_traceable(const RunSettings& settings) {
+  if (!find_sampler(settings.sampler).line || settings.sampler == "axes")
     throw UsageError(
         fmt::format("a trace is kept of samplers that go along lines, which {} does not: take one "
                     "that does, such as pc-line-fmala",
-                    settings_.sampler));
-  if (settings_.inner != 1)
+                    settings.sampler));
+  if (settings.inner != 1)
     throw UsageError(
-        fmt::format("a trace is kept of one move a step, not of {}: leave inner out", settings_.inner));
+        fmt::format("a trace is kept of one move a step, not of {}: leave inner out", settings.inner));
+}
+
+void KernelChain::keep_moves() {
+  check_traceable(settings_);
   keeps_moves_ = true;
 }
 

@@ -16,8 +16,10 @@ namespace {
 constexpr std::array sampler_list{
     SamplerInfo{"rwm", "random-walk Metropolis: one value a step, no derivatives; the baseline", false, false,
                 true, 0.25},
-    SamplerInfo{"mala", "Langevin with full gradients: one gradient a step; needs reverse mode", false, true,
-                true, 0.65},
+    SamplerInfo{
+        "mala",
+        "Langevin with full gradients: one gradient a step; by forward mode in few dimensions, else reverse",
+        false, true, true, 0.65},
     SamplerInfo{"fmala", "Langevin drift along a random direction, noise in all: one slope a step", false,
                 false, true, 0.25},
     SamplerInfo{"line-fmala", "Langevin along a random line: two slopes a step", true, false, true, 0.65},
@@ -30,8 +32,8 @@ constexpr std::array sampler_list{
 };
 
 /// Of regressions alone: what auto means there (glm/axis_sampler.hpp).
-constexpr SamplerInfo axes{"axes", "regressions: newton-line along whitened axes, from near the mode", true,
-                           false, false, 0.75};
+constexpr SamplerInfo axes{
+    "axes", "regressions: newton-line along whitened axes, from near the mode", true, false, false, 0.75};
 
 }  // namespace
 
@@ -128,8 +130,8 @@ Kernel make_kernel(const KernelSettings& s) {
 
 void transfer(Archive& archive, State& state) {
   archive(state.position, state.value, state.gradient, state.tangent, state.tangent_name.step,
-          state.tangent_name.purpose, state.support.first, state.support.count, state.jet.value, state.jet.slope, state.jet.curvature, state.jet_known,
-          state.lately_accepted, state.watched);
+          state.tangent_name.purpose, state.support.first, state.support.count, state.jet.value,
+          state.jet.slope, state.jet.curvature, state.jet_known, state.lately_accepted, state.watched);
 }
 
 DirectionLaw needed_law(const Kernel& kernel) {

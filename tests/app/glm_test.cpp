@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "onward/io/npy.hpp"
+#include "onward/model/model.hpp"
 #include "onward/random/stream.hpp"
 #include "program.hpp"
 
@@ -279,6 +280,27 @@ TEST_F(Glm, ResultsHaveTheShapeOfAnyRun) {
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.err, AllOf(HasSubstr("ESS"), Not(HasSubstr("--metric"))));
   EXPECT_EQ(json::parse(again.out).at("parameters").at(1).at("mean"), result["parameters"][1]["mean"]);
+}
+
+TEST_F(Glm, TheLibraryBuildsTheSameModelFromRunJsonAndGivesTheSameDraws) {
+  const Outcome outcome = onward(
+      "sample glm --x x.npy --y counts.npy --family negative-binomial --prior student-t:3:1 --draws 60 "
+      "--chains 2 "
+      "--seed 5 --quiet --out run");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  ModelSpec spec = ModelSpec::from_json(json_file("run/run.json").at("model"));
+  spec.files.clear();  // they are named as the program saw them, from the test's folder
+  for (const char* file : {"x", "y"})
+    spec.options[file] = path(spec.options[file].get<std::string>()).string();
+  const onward::Run run = sample(build(spec), {.draws = 60, .chains = 2, .seed = 5});
+  const auto rows = run.summary();
+  const json result = json_file("run/summary.json");
+  ASSERT_EQ(result.at("parameters").size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(result["parameters"][i]["name"], rows[i].name);
+    EXPECT_EQ(result["parameters"][i]["mean"].get<double>(), rows[i].mean);
+    EXPECT_EQ(result["parameters"][i]["ess_bulk"].get<double>(), rows[i].ess_bulk);
+  }
 }
 
 TEST_F(Glm, ThreadsDoNotMatter) {

@@ -108,6 +108,10 @@ Run sample(const AnyTarget& target, RunSettings settings = {}, const Hooks& hook
 /// Runs chains of any kind, by settings that their maker has resolved.
 Run run_chains(ChainMaker& maker, const RunSettings& resolved, const Hooks& hooks = {});
 
+/// Throws UsageError unless chains with these settings go along lines one move at a time, so that a trace can
+/// be kept of them (io/trace.hpp).
+void check_traceable(const RunSettings& resolved);
+
 /// Throws UsageError if the target lacks what these settings need of it.
 void check_target(const RunSettings& settings, const AnyTarget& target);
 
