@@ -189,11 +189,11 @@ BlockDirections::Blocks blocks_of(const std::string& list, const std::vector<Par
       for (const auto& word : split(block, '+')) {
         const auto found = std::ranges::find(names, word);
         if (found == names.end())
-          throw UsageError(fmt::format("--directions blocks: there is no block '{}'.{} Blocks: {}", word,
+          throw UsageError(fmt::format("`directions` blocks: there is no block '{}'.{} Blocks: {}", word,
                                        suggestion(word, names), joined(names)));
         const auto b = static_cast<std::size_t>(found - names.begin());
         if (taken[b])
-          throw UsageError(fmt::format("--directions blocks: '{}' is listed twice; once is enough", word));
+          throw UsageError(fmt::format("`directions` blocks: '{}' is listed twice; once is enough", word));
         add(b);
       }
     }
@@ -213,7 +213,7 @@ BlockDirections::Blocks blocks_of(const std::string& list, std::size_t dimension
                                   const std::vector<std::string>& names) {
   if (names.size() != dimension)
     throw UsageError(fmt::format(
-        "--directions blocks needs one name for each of the {} sampled parameters, but the model reports {} "
+        "`directions` blocks needs one name for each of the {} sampled parameters, but the model reports {} "
         "(a constrained vector has more entries than it is sampled with); try frames",
         dimension, names.size()));
   std::vector<std::vector<std::string>> stems;
@@ -235,7 +235,7 @@ BlockDirections::Blocks blocks_of(const std::string& list, std::size_t dimension
   for (std::size_t b = 0; b < blocks.size(); ++b)
     for (const auto& word : stems[b])
       if (std::ranges::none_of(names, [&](const auto& name) { return name == word || stem(name) == word; }))
-        throw UsageError(fmt::format("--directions blocks: the model has no parameter '{}'.{}", word,
+        throw UsageError(fmt::format("`directions` blocks: the model has no parameter '{}'.{}", word,
                                      suggestion(word, names)));
   if (!rest.empty()) blocks.push_back(rest);
   std::erase_if(blocks, [](const auto& block) { return block.empty(); });
@@ -245,7 +245,7 @@ BlockDirections::Blocks blocks_of(const std::string& list, std::size_t dimension
 /// What one unit of a layer takes in: its weights and its bias. A block that has no units is one.
 BlockDirections::Blocks units_of(const std::vector<ParameterBlock>& own) {
   if (std::ranges::all_of(own, [](const auto& block) { return block.units == 0; }))
-    throw UsageError("--directions units: the model has none; they are for networks");
+    throw UsageError("`directions` units: the model has none; they are for networks");
   BlockDirections::Blocks blocks;
   std::size_t begin = 0;
   for (const auto& block : own) {
@@ -265,7 +265,7 @@ const std::vector<std::string> direction_names{"auto", "sphere", "frames", "axes
 
 [[noreturn]] void refuse(const std::string& name) {
   throw UsageError(
-      fmt::format("--directions '{}' is not known.{} It is one of {}, blocks:NAMES, or a mixture such "
+      fmt::format("`directions` '{}' is not known.{} It is one of {}, blocks:NAMES, or a mixture such "
                   "as frames*3+axes",
                   name, suggestion(name, direction_names), joined(direction_names)));
 }
@@ -303,7 +303,7 @@ MixedDirections mixture(const std::string& name, std::size_t dimension, const Na
       weight = std::strtod(digits.c_str(), &end);
       if (digits.empty() || *end != '\0' || !(weight > 0) || !std::isfinite(weight))
         throw UsageError(
-            fmt::format("--directions {}: '{}' is no weight; write frames*3+axes, say", name, digits));
+            fmt::format("`directions` {}: '{}' is no weight; write frames*3+axes, say", name, digits));
     }
     parts.push_back({weight, one_source(word.substr(0, star), dimension, names)});
   }
@@ -329,10 +329,10 @@ Directions make_directions(const std::string& name, DirectionLaw needed, std::si
   const bool serves = std::visit([&](const auto& s) { return s.law >= needed; }, result);
   if (!serves)
     throw UsageError(fmt::format(
-        "--directions {} is not exact for this sampler, whose {}; use sphere{}, or a line sampler", source,
+        "`directions` {} is not exact for this sampler, whose {}; use sphere{}, or a line sampler", source,
         needed == DirectionLaw::independent ? "kept tangent must be drawn independently each time"
                                             : "forward and reverse directions must be exchangeable",
-        needed == DirectionLaw::independent ? " (or --tangent fresh with frames)" : " or frames"));
+        needed == DirectionLaw::independent ? " (or `tangent` fresh with frames)" : " or frames"));
   return result;
 }
 

@@ -26,7 +26,7 @@ MetricKind metric_from_string(std::string_view name) {
   for (auto kind : {MetricKind::none, MetricKind::diag, MetricKind::dense, MetricKind::lowrank})
     if (name == to_string(kind)) return kind;
   const std::vector<std::string> names{"none", "diag", "dense", "lowrank"};
-  throw UsageError(fmt::format("--metric '{}' is not known.{} It is one of: {}", name,
+  throw UsageError(fmt::format("`metric` '{}' is not known.{} It is one of: {}", name,
                                suggestion(name, names), joined(names)));
 }
 

@@ -262,7 +262,7 @@ Observations::Observations(Family family, std::span<const double> y, const RowOp
   check_column("offset", options.offset, rows_, -INFINITY, "a finite number");
   if (family == Family::gaussian) check_spread(y, options.offset);
   if (family == Family::binomial && options.trials.empty())
-    throw UsageError("the binomial family needs the number of trials of each row (--trials)");
+    throw UsageError("the binomial family needs the number of trials of each row (`trials`)");
   if (family != Family::binomial && !options.trials.empty())
     throw UsageError(fmt::format("trials are for the binomial family, not for {}", to_string(family)));
   check_column("trials", options.trials, rows_, 0, "a whole number >= 0");

@@ -77,8 +77,8 @@ bool has_files(const fs::path& directory) {
 void check_free(const fs::path& directory, bool force) {
   if (!force && has_files(directory))
     throw Error(
-        fmt::format("the folder {} exists already. Choose another --out, or replace the run in it with "
-                    "--force.",
+        fmt::format("the folder {} exists already. Choose another `out`, or replace the run in it with "
+                    "`force`.",
                     directory.string()));
 }
 
@@ -180,7 +180,7 @@ void RunFolder::check(const fs::path& directory, bool force) {
   const auto status = fs::status(directory, error);
   if (fs::exists(status)) {
     if (!fs::is_directory(status))
-      throw Error(fmt::format("{} is a file: a run needs a folder of its own. Choose another --out.",
+      throw Error(fmt::format("{} is a file: a run needs a folder of its own. Choose another `out`.",
                               directory.string()));
     check_free(directory, force);
     check_lock(directory);

@@ -152,7 +152,7 @@ void check_traceable(const RunSettings& settings) {
                     settings.sampler));
   if (settings.inner != 1)
     throw UsageError(
-        fmt::format("a trace is kept of one move a step, not of {}: leave inner out", settings.inner));
+        fmt::format("a trace is kept of one move a step, not of {}: leave `inner` out", settings.inner));
 }
 
 void KernelChain::keep_moves() {
@@ -231,7 +231,7 @@ void check_target(const RunSettings& settings, const AnyTarget& target) {
         "sampler {} needs a gradient, which this model does not offer; try pc-line-fmala", settings.sampler));
   if (settings.vectors == Vectors::regenerated && !target.has_jet_from())
     throw UsageError(
-        "regenerated vectors need a model that reads its parameters a stretch at a time, as a network does: "
+        "`vectors` regenerated needs a model that reads its parameters a stretch at a time, as net does: "
         "use held ones");
 }
 

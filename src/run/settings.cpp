@@ -26,17 +26,17 @@ void require_positive_number(const char* what, double value, const char* remedy)
 /// What goes with vectors that are read from their stream again and again.
 void settle_regenerated(RunSettings& s) {
   if (s.sampler == "mala")
-    throw UsageError("--vectors regenerated is not for mala, which holds a gradient: use a forward sampler");
+    throw UsageError("`vectors` regenerated is not for mala, which holds a gradient: use a forward sampler");
   if (s.directions == "auto") s.directions = "sphere";
   if (s.directions != "sphere")
     throw UsageError(fmt::format(
-        "--vectors regenerated reads directions on the sphere from their stream, not {}: leave --directions "
+        "`vectors` regenerated reads directions on the sphere from their stream, not {}: leave `directions` "
         "out",
         s.directions));
   if (!s.metric) s.metric = MetricKind::none;
   if (*s.metric != MetricKind::none)
     throw UsageError(
-        fmt::format("--vectors regenerated goes without a metric, not with {}: leave --metric out",
+        fmt::format("`vectors` regenerated goes without a metric, not with {}: leave `metric` out",
                     to_string(*s.metric)));
 }
 
@@ -45,7 +45,7 @@ void settle_regenerated(RunSettings& s) {
 void check_choosable(const RunSettings& s) {
   if (s.sampler == "auto" && !s.step_size && s.vectors == Vectors::regenerated)
     throw UsageError(
-        "--vectors regenerated needs a sampler by its name, such as --sampler pc-line-fmala: the pilots of "
+        "`vectors` regenerated needs a sampler by its name, such as `sampler` pc-line-fmala: the pilots of "
         "auto hold vectors");
 }
 
@@ -85,7 +85,7 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
   if (s.step_size && !sampler.tuned)
     throw UsageError(fmt::format("sampler {} has no step size, but {} was given: leave it out{}", s.sampler,
                                  *s.step_size,
-                                 s.sampler == "newton-line" ? "; --relaxation is what it has" : ""));
+                                 s.sampler == "newton-line" ? "; `relaxation` is what it has" : ""));
   require_positive("chains", s.chains);
   require_positive("draws", s.draws);
   if (s.thin) require_positive("thin", *s.thin);

@@ -96,7 +96,7 @@ std::string_view to_string(Search search) { return search == Search::grid ? "gri
 Search search_from_string(std::string_view name) {
   for (auto search : {Search::grid, Search::bayes})
     if (name == to_string(search)) return search;
-  throw UsageError(fmt::format("--tune '{}' is not known: it is bayes or grid", name));
+  throw UsageError(fmt::format("`tune` '{}' is not known: it is bayes or grid", name));
 }
 
 double ess_per_evaluation(const Run& run) {
@@ -146,7 +146,7 @@ Tuning tune_step_size(const AnyTarget& target, const RunSettings& settings, cons
                       const Hooks& hooks) {
   const SamplerInfo& sampler = find_sampler(settings.sampler);
   if (!sampler.tuned)
-    throw UsageError(fmt::format("sampler {} has no step size to tune; leave --tune out", settings.sampler));
+    throw UsageError(fmt::format("sampler {} has no step size to tune; leave `tune` out", settings.sampler));
   if (tune.trials == 0) throw UsageError("0 trials find nothing: give 1 or more");
   if ((tune.least && !(*tune.least > 0)) || (tune.most && !std::isfinite(*tune.most)) ||
       (tune.least && tune.most && !(*tune.least < *tune.most)))

@@ -40,7 +40,7 @@ constexpr SamplerInfo axes{
 std::span<const SamplerInfo> samplers() { return sampler_list; }
 
 bool uses(std::string_view sampler, std::string_view option) {
-  if (sampler == axes.name) return option == "relaxation";
+  if (sampler == axes.name) return option == "relaxation" || option == "sampler";
   const SamplerInfo& info = find_sampler(sampler);
   const bool forward = sampler != "rwm" && sampler != "mala", newton = sampler == "newton-line",
              pc = sampler.starts_with("pc-");
@@ -80,7 +80,7 @@ BiasCorrection bias_correction_from_string(std::string_view name) {
   for (auto correction : {BiasCorrection::none, BiasCorrection::coupled, BiasCorrection::drift})
     if (name == to_string(correction)) return correction;
   const std::vector<std::string> names{"none", "coupled", "drift"};
-  throw UsageError(fmt::format("--bias-correction '{}' is not known.{} It is one of: {}", name,
+  throw UsageError(fmt::format("`bias_correction` '{}' is not known.{} It is one of: {}", name,
                                suggestion(name, names), joined(names)));
 }
 
@@ -89,7 +89,7 @@ std::string_view to_string(Tangent tangent) { return tangent == Tangent::kept ? 
 Tangent tangent_from_string(std::string_view name) {
   for (auto tangent : {Tangent::kept, Tangent::fresh})
     if (name == to_string(tangent)) return tangent;
-  throw UsageError(fmt::format("--tangent '{}' is not known: it is kept or fresh (as in the paper)", name));
+  throw UsageError(fmt::format("`tangent` '{}' is not known: it is kept or fresh (as in the paper)", name));
 }
 
 std::string_view to_string(Vectors vectors) { return vectors == Vectors::held ? "held" : "regenerated"; }
@@ -98,7 +98,7 @@ Vectors vectors_from_string(std::string_view name) {
   for (auto vectors : {Vectors::held, Vectors::regenerated})
     if (name == to_string(vectors)) return vectors;
   throw UsageError(
-      fmt::format("--vectors '{}' is not known: it is held or regenerated (which saves memory)", name));
+      fmt::format("`vectors` '{}' is not known: it is held or regenerated (which saves memory)", name));
 }
 
 Kernel make_kernel(const KernelSettings& s) {

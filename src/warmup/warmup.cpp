@@ -144,7 +144,7 @@ void check_dense_metric(std::size_t dimension, std::size_t chains) {
   if (bytes > machine_bytes() / 2)
     throw UsageError(
         fmt::format("a dense metric for {} parameters and {} chains would take {} of this machine's {}; "
-                    "use --metric diag, or fewer chains",
+                    "use `metric` diag, or fewer chains",
                     dimension, chains, shown_bytes(bytes), shown_bytes(machine_bytes())));
 }
 

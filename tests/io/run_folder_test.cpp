@@ -43,7 +43,7 @@ TEST_F(RunFolderTest, KeepsWhatExists) {
   put("out/run.json", "{}");
   const auto message = error_of([&] { std::ignore = RunFolder::create(path("out")); });
   EXPECT_THAT(message, HasSubstr(path("out").string() + " exists already"));
-  EXPECT_THAT(message, HasSubstr("--force"));
+  EXPECT_THAT(message, HasSubstr("`force`"));
   EXPECT_EQ(get(path("out/run.json")), "{}");
   put("file", "precious");
   for (bool force : {false, true})

@@ -75,7 +75,7 @@ TEST(Resolve, NewtonLineHasNoStepSize) {
     resolve(s, 3);
     FAIL() << "a step size was taken";
   } catch (const UsageError& e) {
-    EXPECT_THAT(e.what(), AllOf(HasSubstr("newton-line"), HasSubstr("0.5"), HasSubstr("--relaxation")));
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("newton-line"), HasSubstr("0.5"), HasSubstr("`relaxation`")));
   }
 }
 

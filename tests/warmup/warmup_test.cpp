@@ -370,7 +370,7 @@ TEST(CheckDenseMetric, RefusesWhatCannotFit) {
     EXPECT_THAT(e.what(), HasSubstr("10000000 parameters"));
     EXPECT_THAT(e.what(), HasSubstr("4 chains"));
     EXPECT_THAT(e.what(), HasSubstr("9600000.0 GB"));
-    EXPECT_THAT(e.what(), HasSubstr("--metric diag"));
+    EXPECT_THAT(e.what(), HasSubstr("`metric` diag"));
   }
 }
 
