@@ -406,8 +406,8 @@ void refused(const std::string& name, DirectionLaw law, const std::vector<std::s
 
 TEST(MakeDirections, SaysWhatIsWrongWithAName) {
   const auto law = DirectionLaw::any;
-  refused("frame", law, {"--directions 'frame'", "Did you mean frames?", "sphere, frames, axes, blocks"});
-  refused("", law, {"--directions ''"});
+  refused("frame", law, {"`directions` 'frame'", "Did you mean frames?", "sphere, frames, axes, blocks"});
+  refused("", law, {"`directions` ''"});
   refused("frames*x+axes", law, {"'x' is no weight", "frames*3+axes"});
   refused("frames*0+axes", law, {"'0' is no weight"});
   refused("frames*-1+axes", law, {"'-1' is no weight"});
@@ -421,7 +421,7 @@ TEST(MakeDirections, SaysWhatIsWrongWithAName) {
   // a simplex has one entry more than it is sampled with
   refused("blocks", law, {"each of the 5 sampled parameters", "reports 6", "frames"},
           {"p.1", "p.2", "p.3", "p.4", "p.5", "p.6"});
-  refused("units", law, {"--directions units: the model has none", "networks"});
+  refused("units", law, {"`directions` units: the model has none", "networks"});
   refused("units", law, {"the model has none"}, {}, {{"0", 2}, {"2", 3}});
   refused("blocks:1", law, {"no block '1'", "Blocks: 0, 2"}, {}, {{"0", 2}, {"2", 3}});
   refused("blocks:0+2,0", law, {"'0' is listed twice"}, {}, {{"0", 2}, {"2", 3}});
@@ -430,10 +430,10 @@ TEST(MakeDirections, SaysWhatIsWrongWithAName) {
 TEST(MakeDirections, RefusesWhatWouldNotBeExact) {
   for (const std::string name : {"frames", "axes", "blocks", "frames*3+axes"})
     refused(name, needed_law(make_kernel({.sampler = "fmala"})),
-            {"--directions " + name, "not exact", "sphere", "--tangent fresh with frames", "line sampler"});
+            {"`directions` " + name, "not exact", "sphere", "`tangent` fresh with frames", "line sampler"});
   for (const std::string name : {"axes", "blocks", "sphere+axes"})
     refused(name, needed_law(make_kernel({.sampler = "pc-fmala", .tangent = Tangent::fresh})),
-            {"--directions " + name, "not exact", "exchangeable", "sphere or frames"});
+            {"`directions` " + name, "not exact", "exchangeable", "sphere or frames"});
   EXPECT_NO_THROW(make_directions(
       "frames", needed_law(make_kernel({.sampler = "fmala", .tangent = Tangent::fresh})), 5, names));
 }

@@ -242,7 +242,7 @@ TEST(Run, RefusesDirectionsBeforeItStarts) {
   s.directions = "axes";
   refused(s, "not exact");
   s.directions = "frames";
-  refused(s, "--tangent fresh");
+  refused(s, "`tangent` fresh");
   s.tangent = Tangent::fresh;
   EXPECT_EQ(sample(target(3, Bent{}), s).draws(), 50u);
   s.directions = "circle";
