@@ -293,13 +293,13 @@ TEST_F(Glm, TheLibraryBuildsTheSameModelFromRunJsonAndGivesTheSameDraws) {
   for (const char* file : {"x", "y"})
     spec.options[file] = path(spec.options[file].get<std::string>()).string();
   const onward::Run run = sample(build(spec), {.draws = 60, .chains = 2, .seed = 5});
-  const auto rows = run.summary();
+  const auto listed = run.summary();
   const json result = json_file("run/summary.json");
-  ASSERT_EQ(result.at("parameters").size(), rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    EXPECT_EQ(result["parameters"][i]["name"], rows[i].name);
-    EXPECT_EQ(result["parameters"][i]["mean"].get<double>(), rows[i].mean);
-    EXPECT_EQ(result["parameters"][i]["ess_bulk"].get<double>(), rows[i].ess_bulk);
+  ASSERT_EQ(result.at("parameters").size(), listed.size());
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    EXPECT_EQ(result["parameters"][i]["name"], listed[i].name);
+    EXPECT_EQ(result["parameters"][i]["mean"].get<double>(), listed[i].mean);
+    EXPECT_EQ(result["parameters"][i]["ess_bulk"].get<double>(), listed[i].ess_bulk);
   }
 }
 
