@@ -185,7 +185,10 @@ std::vector<Option> describe_options() {
   using enum Option::Type;
   const std::string some_prior = "normal:SCALE, student-t:DF:SCALE or flat";
   return {
-      {.name = "x", .type = file, .help = "the predictors, one row for each observation, in .npy", .required = true},
+      {.name = "x",
+       .type = file,
+       .help = "the predictors, one row for each observation, in .npy",
+       .required = true},
       {.name = "y", .type = file, .help = "the outcomes, in .npy", .required = true},
       {.name = "family", .help = "one of " + joined(family_names()), .required = true},
       {.name = "link", .help = "for bernoulli: logit, probit or cloglog", .otherwise = "logit"},

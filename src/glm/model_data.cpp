@@ -54,8 +54,9 @@ Design read_design(const std::string& file, bool intercept, std::span<const std:
   NpyReader reader(file);
   const NpyHeader header = reader.header();
   if (header.shape.empty() || header.shape.size() > 2)
-    throw Error(fmt::format("`x` {} has shape ({}): it must have two dimensions, one row for each observation", file,
-                            fmt::join(header.shape, ", ")));
+    throw Error(
+        fmt::format("`x` {} has shape ({}): it must have two dimensions, one row for each observation", file,
+                    fmt::join(header.shape, ", ")));
   if (header.dtype == "|u1" && !header.fortran_order) {
     const NpyArray array = std::move(reader).read_all();
     return Design::bytes(array.as<std::uint8_t>(), header.rows(), header.columns(), 1, 0, intercept);

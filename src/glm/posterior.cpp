@@ -362,8 +362,8 @@ double Posterior::refresh() {
   afresh(VectorView(base_.at), here_);
   add_offset(here_);
   for (std::size_t i = 0; i < here_.values.size(); ++i)
-    drift = std::max(
-        drift, std::abs(static_cast<double>(here_.values[i]) - static_cast<double>(base_.values[i])));
+    drift = std::max(drift,
+                     std::abs(static_cast<double>(here_.values[i]) - static_cast<double>(base_.values[i])));
   report_.largest_drift = std::max(report_.largest_drift, drift);
   return drift;
 }

@@ -64,7 +64,8 @@ struct Rows {
   Rows(std::string field_name, const std::string& file_name, std::optional<std::size_t> wanted)
       : field(std::move(field_name)), file(file_name), array(read_npy(file_name)) {
     if (array.shape.empty())
-      throw Error(fmt::format("`{}` {} holds one number: it must hold one row for each observation", field, file));
+      throw Error(
+          fmt::format("`{}` {} holds one number: it must hold one row for each observation", field, file));
     if (array.fortran_order && array.shape.size() > 1)
       throw Error(
           fmt::format("`{}` {} is stored column by column: store it by rows, as "

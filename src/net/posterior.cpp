@@ -318,8 +318,7 @@ void Posterior::predict(VectorView theta, const Inputs& inputs, std::span<float>
 
 void Posterior::use_pool(std::shared_ptr<ThreadPool> pool) {
   const Implementation& now = *implementation_;
-  implementation_ =
-      std::make_unique<Implementation>(now.network, now.data, now.as_given, std::move(pool));
+  implementation_ = std::make_unique<Implementation>(now.network, now.data, now.as_given, std::move(pool));
 }
 
 const KeptReport& Posterior::kept() const { return implementation_->engine->kept(); }

@@ -17,8 +17,7 @@ PredictionSink::PredictionSink(const Posterior& posterior, Inputs test, std::opt
       outputs_(test_.count() * posterior.network().layout.output().size()) {
   const std::size_t width = posterior.network().layout.output().size();
   for (std::size_t chain = 0; chain < chains; ++chain)
-    chains_.push_back(
-        {Predictive(posterior.data().answers.are_labels(), test_.count(), width, answers), {}});
+    chains_.push_back({Predictive(posterior.data().answers.are_labels(), test_.count(), width, answers), {}});
 }
 
 void PredictionSink::drawn(std::size_t chain, const Draw& draw) {

@@ -80,7 +80,7 @@ TEST_F(PaperLogreg, WrongRequests) {
   wrong_usage("paper logreg --step-size 0.1", {"--step-size 0.1", "sampler"});
   wrong_usage("paper logreg --samplers malla", {"malla", "mala"});
   wrong_usage("paper logreg --steps 100", {"--steps 100", "--thin"});
-  cannot("paper logreg --data nowhere --quiet", {"nowhere", "train-labels-idx1-ubyte:"});
+  cannot("paper logreg --data nowhere --quiet", {"cannot read nowhere", "Check the name"});
   wrong_usage("paper logreg --resume", {"--out"});
 }
 

@@ -61,7 +61,7 @@ TEST_F(Usage, HelpIsPerModelAndFitsTheScreen) {
 TEST_F(Usage, ModelsAreListedWithRegressionsAndNetworks) {
   EXPECT_THAT(onward("models").out, AllOf(HasSubstr("\nglm "), HasSubstr("\nnet "), HasSubstr("\nfunnel ")));
   EXPECT_EQ(nlohmann::json::parse(onward("models --json").out).back().at("name"), "net");
-  wrong_usage("glm --x x.npy", {"glm is a model, not a command", "onward sample glm"});
+  wrong_usage("glm --x x.npy", {"there is no command 'glm'", "onward sample glm"});
 }
 
 TEST_F(Usage, Version) {

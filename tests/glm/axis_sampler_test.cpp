@@ -276,8 +276,7 @@ TEST(AxisSampler, TheSameTestCatchesBrokenTwins) {
 /// Everything that chains give, one after the other.
 std::vector<std::vector<double>> run(const Problem& p, std::size_t threads) {
   const onward::Run run = glm::sample_axes(
-      p.posterior(),
-      {.warmup = 2 * p.dimension(), .draws = 5, .chains = 2, .threads = threads, .seed = 1});
+      p.posterior(), {.warmup = 2 * p.dimension(), .draws = 5, .chains = 2, .threads = threads, .seed = 1});
   std::vector<std::vector<double>> all;
   for (const ChainRecord& chain : run.chains) {
     all.push_back(chain.values);

@@ -17,8 +17,8 @@ class RunStatusTest : public testing::Scratch {};
 TEST_F(RunStatusTest, ARunThatNobodyWritesIsNotRunning) {
   std::optional<RunFolder> folder = RunFolder::create(path("out"));
   EXPECT_EQ(read_run_status(path("out")), std::nullopt);
-  put("out/run.json", R"({"status": "running", "settings": {"draws": 1000}})");
-  EXPECT_EQ(read_run_status(path("out"))->word, "running");
+  put("out/run.json", R"({"status": "unfinished", "settings": {"draws": 1000}})");
+  EXPECT_EQ(read_run_status(path("out"))->word, "unfinished");
   EXPECT_EQ(read_run_status(path("out"))->draws, 1000u);
   folder.reset();
   EXPECT_EQ(read_run_status(path("out"))->word, "died");

@@ -86,7 +86,8 @@ TEST_F(Keeper, WithoutAFolderOnlyPredictionsAreKept) {
 }
 
 TEST_F(Keeper, WhatWasSummedUpGoesIntoAnArchiveAndBack) {
-  PredictionSink sink(posterior, test, data.answers.first(2), 2), again(posterior, test, data.answers.first(2), 2);
+  PredictionSink sink(posterior, test, data.answers.first(2), 2),
+      again(posterior, test, data.answers.first(2), 2);
   Hooks hooks;
   hooks.sinks = {&sink};
   sample(posterior, settings(), hooks);

@@ -49,9 +49,7 @@ class BasicMetric {
   }
 
   /// All of it, from or to an archive.
-  void transfer(Archive& archive) {
-    archive(kind_, scale_, lower_, directions_, gains_);
-  }
+  void transfer(Archive& archive) { archive(kind_, scale_, lower_, directions_, gains_); }
 
   MetricKind kind() const { return kind_; }
   /// Whether an entry of what is pushed depends on others than its own.

@@ -10,8 +10,8 @@
 
 #include "onward/net/data.hpp"
 #include "onward/net/posterior.hpp"
-#include "onward/util/archive.hpp"
 #include "onward/target/jet.hpp"
+#include "onward/util/archive.hpp"
 
 namespace onward::net {
 

@@ -30,9 +30,9 @@ namespace onward {
 /// jet_pair(alpha, const Direction& next, order)`, along v and along the next line. For models that can save
 /// work on a line. theta and v outlive the line; theta itself is moved by the caller, after commit(). There
 /// is one line at a time, and nothing else is asked of the target meanwhile;
-/// - `double refresh()`, if what it carries along from commit to commit drifts (rounding adds up): computes all
-/// of it again, so that from then on results depend on the arguments alone and not on the way here, and says
-/// how far it had drifted;
+/// - `double refresh()`, if what it carries along from commit to commit drifts (rounding adds up): computes
+/// all of it again, so that from then on results depend on the arguments alone and not on the way here, and
+/// says how far it had drifted;
 /// - `Jet jet_from(const VectorSource& theta, const VectorSource* v, order)`: the jet of a place and a
 /// direction that are not in memory (v is null for order value); samplers can then do without vectors
 /// (Vectors::regenerated). A place whose entries are not all finite has the value -inf;

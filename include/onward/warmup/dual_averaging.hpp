@@ -36,9 +36,7 @@ class DualAveraging {
     log_average_ = share * log_step_ + (1 - share) * log_average_;
   }
 
-  void transfer(Archive& archive) {
-    archive(target_, centre_, log_step_, log_average_, error_, count_);
-  }
+  void transfer(Archive& archive) { archive(target_, centre_, log_step_, log_average_, error_, count_); }
 
   double current() const { return std::exp(log_step_); }     ///< to try next
   double average() const { return std::exp(log_average_); }  ///< to keep
