@@ -329,7 +329,7 @@ int sample_model(SampleSettings& s) {
   }
   if (sinks.moments) keep([&] { write_moments(*folder, *sinks.moments); });
   keep([&] { write_file_atomically(folder->summary_json(), json_text(result, 1) + "\n"); });
-  if (!sampled.parameters.empty()) keep([&] { draw_picture(*folder, run); });
+  if (sampled.chains > 0 && !sampled.parameters.empty()) keep([&] { draw_picture(*folder, run); });
   if (sinks.own && sampled.chains > 0)
     if (const auto curve = sinks.own->curve()) keep([&] { draw_curve(*folder, *curve); });
 
