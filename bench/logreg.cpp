@@ -51,7 +51,7 @@ struct Steps {
 Steps time_steps(std::size_t threads) {
   Posterior posterior = mnist_posterior(threads);
   Stepper line = stepper(
-      posterior, {.sampler = "line-fmala", .step_size = 1e-4, .bias_correction = BiasCorrection::coupled});
+      posterior, {.sampler = "line-fmala", .step_size = 1e-4, .options = {{"bias_correction", "coupled"}}});
   Stepper mala = stepper(posterior, {.sampler = "mala", .step_size = 1e-3});
   const Pair steps = time_pair([&] { line.step(); }, [&] { mala.step(); });
   // Two places in turn that are not on a known line, so that the predictor is computed afresh.

@@ -141,9 +141,9 @@ void add_step_rows(std::vector<Row>& rows, const std::string& name, const Case& 
     return Stepper(c.posterior, settings, c.theta);
   };
   Stepper line =
-      stepper({.sampler = "line-fmala", .step_size = small, .bias_correction = BiasCorrection::coupled});
+      stepper({.sampler = "line-fmala", .step_size = small, .options = {{"bias_correction", "coupled"}}});
   Stepper fmala =
-      stepper({.sampler = "fmala", .step_size = small, .bias_correction = BiasCorrection::coupled});
+      stepper({.sampler = "fmala", .step_size = small, .options = {{"bias_correction", "coupled"}}});
   Stepper mala = stepper({.sampler = "mala", .step_size = small});
   const Pair steps = time_pair([&] { line.step(); }, [&] { fmala.step(); });
   const double mala_step = time_pair([&] { mala.step(); }, [] {}).first;

@@ -175,11 +175,11 @@ struct Setting {
 void apply(const Setting& setting, RunSettings& s) {
   s.sampler = setting.sampler->name;
   s.directions = setting.directions;
-  s.tangent = setting.tangent;
+  s.sampler_options["tangent"] = to_string(setting.tangent);
   if (setting.sampler->tuned)
     s.step_size = setting.value;
   else
-    s.relaxation = setting.value;
+    s.sampler_options["relaxation"] = setting.value;
 }
 
 /// Draws to keep of so many steps, so that nearly nothing is lost: a state changes little in a fraction of a

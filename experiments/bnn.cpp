@@ -152,8 +152,9 @@ RunSettings kernel_run(const BnnSettings& s, const Kernel& kernel, double temper
                        const Problem& problem) {
   RunSettings run;
   run.sampler = kernel.name;
-  run.bias_correction = kernel.correction;
-  if (kernel.name != "newton-line") run.curvature_floor = 0;  // the paper's kernels have none
+  run.sampler_options["bias_correction"] = to_string(kernel.correction);
+  if (kernel.name != "newton-line")
+    run.sampler_options["curvature_floor"] = 0;  // the paper's kernels have none
   run.directions = directions_of(s, kernel.name);
   run.metric = MetricKind::none;
   run.temperature = temperature;

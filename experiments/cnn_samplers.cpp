@@ -29,8 +29,8 @@ KernelSettings kernel_settings(const CnnSampler& sampler, std::optional<double> 
   KernelSettings settings;
   settings.sampler = sampler.name;
   settings.step_size = step_size.value_or(1);
-  settings.bias_correction = sampler.correction;
-  if (sampler.has_step_size()) settings.curvature_floor = 0;  // the paper's kernels have none
+  settings.options["bias_correction"] = to_string(sampler.correction);
+  if (sampler.has_step_size()) settings.options["curvature_floor"] = 0;  // the paper's kernels have none
   return settings;
 }
 

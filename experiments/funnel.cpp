@@ -98,10 +98,11 @@ LaneKernel make_lane_kernel(const std::string& sampler, double step_size) {
   if (sampler == "mala") return BasicMala<Batch>{eta};
   if (sampler == "fmala") return BasicFmala<Batch, Tangent::fresh>{eta};
   if (sampler == "line-fmala") return BasicLineFmala<Batch>{eta};
-  if (sampler == "pc-fmala") return BasicPcFmala<Batch, Tangent::fresh>{eta};
+  if (sampler == "pc-fmala")
+    return BasicPcFmala<Batch, Tangent::fresh>{.step_size = eta, .curvature_floor = 0};
   // The grid is that of its relaxation, which lies below 2.
   if (sampler == "newton-line") return BasicNewtonLine<Batch>{.relaxation = std::min(step_size, 1.99)};
-  return BasicPcLineFmala<Batch>{eta};
+  return BasicPcLineFmala<Batch>{.step_size = eta, .curvature_floor = 0};
 }
 
 /// What is kept of a chain at one step size.

@@ -173,8 +173,9 @@ RunSettings kernel_run(const LogregSettings& s, const Kernel& kernel, std::vecto
   RunSettings run;
   run.sampler = kernel.sampler;
   run.directions = kernel.directions;
-  run.bias_correction = kernel.correction;
-  run.curvature_floor = 0;  // the paper's kernels have none, and here no direction is nearly straight
+  run.sampler_options["bias_correction"] = to_string(kernel.correction);
+  run.sampler_options["curvature_floor"] =
+      0;  // the paper's kernels have none, and here no direction is nearly straight
   run.metric = MetricKind::none;
   run.warmup = 0;
   run.thin = s.thin;

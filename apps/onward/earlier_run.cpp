@@ -53,8 +53,8 @@ void add_settings(const ordered_json& fields, const CLI::App& command, const fs:
 }
 
 /// What does not decide the bits of the draws that are there already.
-const std::set<std::string> free_fields{"draws", "max_seconds", "until_ess", "keep_activations",
-                                        "max_memory"};
+const std::set<std::string> free_fields{"draws",     "max_seconds",      "until_ess",
+                                        "min_draws", "keep_activations", "max_memory"};
 
 void require_same(const ordered_json& now, const ordered_json& then, const std::string& what,
                   const fs::path& folder) {
@@ -139,8 +139,10 @@ bool ended_before_checkpoint(const fs::path& folder) {
                   folder.string(), folder.string()));
 }
 
-std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& folder) {
-  const ordered_json json = read_run_json(folder);
+std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& folder, bool exact_draws) {
+  ordered_json json = read_run_json(folder);
+  if (exact_draws)
+    for (const char* field : {"until_ess", "min_draws"}) json["settings"].erase(field);
   std::vector<std::string> words = words_of(ModelSpec::from_json(json["model"]));
   add_settings(json["settings"], command, folder, words);
   for (const char* field : {"format", "keep", "single_precision"})
@@ -169,7 +171,9 @@ std::vector<std::string> with_earlier_run(const CLI::App& app, std::vector<std::
   // A run that replaced another one and was killed at once gives way to the old one, as the folder's next
   // user is to find it.
   if (resume) static_cast<void>(RunFolder::reopen(*folder));
-  std::vector<std::string> words = words_of_run(*app.get_subcommand("sample"), *folder);
+  // Whoever asks for so many draws gets so many.
+  const bool exact_draws = value_of("--draws") && !value_of("--until-ess");
+  std::vector<std::string> words = words_of_run(*app.get_subcommand("sample"), *folder, exact_draws);
   auto own = typed.begin() + 1;
   if (own != typed.end() && !own->starts_with("-")) {
     if (*own != words.front())

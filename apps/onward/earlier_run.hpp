@@ -16,8 +16,9 @@ namespace onward::app {
 std::vector<std::string> with_earlier_run(const CLI::App& app, std::vector<std::string> typed);
 
 /// The command line that would do the run again: model, then options, as `command`, which is `onward sample`,
-/// takes them. What is said after them wins.
-std::vector<std::string> words_of_run(const CLI::App& command, const std::filesystem::path& folder);
+/// takes them. What is said after them wins. `exact_draws`: without what would end the run by itself.
+std::vector<std::string> words_of_run(const CLI::App& command, const std::filesystem::path& folder,
+                                      bool exact_draws);
 
 /// run.json; Error if it is not there or is damaged.
 nlohmann::ordered_json read_run_json(const std::filesystem::path& folder);

@@ -16,6 +16,17 @@ namespace {
 
 bool needs_data(const ModelKind& kind) { return std::ranges::any_of(kind.options, &Option::required); }
 
+nlohmann::json options_json(const std::vector<Option>& options) {
+  auto rows = nlohmann::json::array();
+  for (const auto& option : options)
+    rows.push_back({{"name", option.name},
+                    {"required", option.required},
+                    {"help", option.help},
+                    {"otherwise", option.otherwise},
+                    {"default", option.usual}});
+  return rows;
+}
+
 }  // namespace
 
 std::string hint_for_model(const std::string& word) {
@@ -33,16 +44,10 @@ void add_lists(CLI::App& app, Action& action) {
       auto rows = nlohmann::json::array();
       for (const auto& kind : model_registry().kinds()) {
         if (!json) fmt::print("{:<22} {}\n", kind.name, kind.summary);
-        auto options = nlohmann::json::array();
-        for (const auto& option : kind.options)
-          options.push_back({{"name", option.name},
-                             {"required", option.required},
-                             {"help", option.help},
-                             {"otherwise", option.otherwise}});
         rows.push_back({{"name", kind.name},
                         {"summary", kind.summary},
                         {"needs_data", needs_data(kind)},
-                        {"options", options}});
+                        {"options", options_json(kind.options)}});
       }
       if (json) fmt::print("{}\n", json_text(rows, 1));
       return done;
@@ -59,7 +64,8 @@ void add_lists(CLI::App& app, Action& action) {
                         {"summary", sampler.summary},
                         {"line", sampler.line},
                         {"needs_gradient", sampler.needs_gradient},
-                        {"target_acceptance", sampler.target_acceptance}});
+                        {"target_acceptance", sampler.target_acceptance},
+                        {"options", options_json(sampler.options)}});
       }
       if (json) fmt::print("{}\n", json_text(rows, 1));
       return done;

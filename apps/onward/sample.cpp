@@ -20,7 +20,7 @@
 #include "onward/io/npy_sink.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/io/trace.hpp"
-#include "onward/sampler/samplers.hpp"
+#include "onward/run/setting_fields.hpp"
 #include "onward/util/clock.hpp"
 #include "onward/util/suggest.hpp"
 #include "onward/version.hpp"
@@ -86,10 +86,10 @@ Formats parse_formats(const SampleSettings& s) {
 
 /// For the sampler auto: what pilots showed. Nothing if the sampler was given.
 std::optional<Choice> choose(SampleSettings& s, const Plan& plan, const std::atomic<bool>& stop) {
-  if (s.run.sampler != "auto" || s.run.step_size || !plan.target) return std::nullopt;
+  if (!s.run.chooses_sampler() || !plan.target) return std::nullopt;
   // Whatever is wrong with the settings is found before the pilots are run.
   RunSettings checked = s.run;
-  checked.sampler = "newton-line";
+  checked.sampler = usual_sampler;
   resolve(checked, plan.target->dimension());
   s.run = with_seed(s.run);
   ProgressBar bar(s.quiet);
@@ -109,7 +109,7 @@ std::optional<Tuning> tune(SampleSettings& s, const Plan& plan, const std::atomi
   s.tuning.search = search_from_string(*s.tune);
   if (s.run.step_size)
     throw UsageError("--tune looks for a step size and --step-size gives one: leave one of them out");
-  if (s.run.sampler == "auto")
+  if (s.run.sampler == choose_sampler_word)
     throw UsageError("--tune needs to know for which sampler: name it, as in --sampler pc-line-fmala");
   const RunSettings whole = resolve(s.run, target.dimension());
   s.run = with_seed(s.run);
@@ -187,10 +187,40 @@ class RunFile {
   ordered_json json_;
 };
 
+/// How long a run is if nobody says: until it is good enough, but within bounds
+/// (docs/decisions/until-ess.md).
+constexpr double usual_ess = 400;
+constexpr std::size_t usual_least = 1000, usual_most = 8000, most_when_asked = 100'000;
+/// Draws of more parameters would fill a machine's memory before there are so many.
+constexpr std::size_t most_parameters = 10'000;
+
+void settle_length(SampleSettings& s, const Model& model) {
+  const bool draws_given = s.run_words.contains("draws");
+  if (s.run.until_ess) {
+    if (s.max_draws || !draws_given) s.run.draws = s.max_draws.value_or(most_when_asked);
+    return;
+  }
+  if (draws_given || s.keep != "draws" || model.beyond_metrics || model.names.size() > most_parameters)
+    return;
+  s.run.until_ess = usual_ess;
+  s.run.draws = s.max_draws.value_or(usual_most);
+  if (!s.run_words.contains("min_draws")) s.run.min_draws = usual_least;
+}
+
 }  // namespace
 
 void read_words(SampleSettings& s) {
-  if (s.run.until_ess && s.most_draws_given()) s.run.draws = s.max_draws;
+  for (const auto& field : setting_fields()) {
+    const auto typed = s.run_words.find(field.option.name);
+    if (typed == s.run_words.end()) continue;
+    if (field.option.name == "init")
+      s.init = typed->second;  // which words there are is for the model to say
+    else
+      field.set(s.run, parse_value(field.option, typed->second));
+  }
+  for (const auto& option : sampler_options())
+    if (const auto typed = s.run_words.find(option.name); typed != s.run_words.end())
+      s.run.sampler_options[option.name] = parse_value(option, typed->second);
   parse_formats(s);
   constexpr std::array kept{"draws", "predictions", "moments", "trace"};
   if (std::ranges::find(kept, s.keep) == kept.end())
@@ -201,11 +231,7 @@ void read_words(SampleSettings& s) {
         "--until-ess judges draws, which --keep {} does not keep: leave one of them out", s.keep));
   if (s.keep == "trace" && s.out == "none")
     throw UsageError("--keep trace needs a folder to keep it in: give --out a name");
-  s.run.bias_correction = bias_correction_from_string(s.bias_correction);
-  s.run.tangent = tangent_from_string(s.tangent);
-  s.run.vectors = vectors_from_string(s.vectors);
   check_choosable(s.run);
-  if (s.metric) s.run.metric = metric_from_string(*s.metric);
 }
 
 int sample_model(SampleSettings& s) {
@@ -217,6 +243,7 @@ int sample_model(SampleSettings& s) {
   if (s.keep == "predictions" && !plan.model.make_sink)
     throw UsageError(fmt::format("--keep predictions is for models that predict, as networks do, not for {}",
                                  s.spec.kind));
+  settle_length(s, plan.model);
   s.run.start = std::move(plan.model.start);
   check_memory(s.run, plan.model.names.size());
   const std::atomic<bool>& stop = stop_when_told();
@@ -227,7 +254,7 @@ int sample_model(SampleSettings& s) {
     say("interrupted while the sampler or its step size was being chosen, without draws\n");
     return interrupted;
   }
-  if (!s.quiet && s.run.sampler == "auto" && s.run.step_size)
+  if (!s.quiet && s.run.sampler == choose_sampler_word && s.run.step_size)
     say("note: --step-size without --sampler means pc-line-fmala\n");
   const RunSettings resolved = plan.maker->resolve(choice ? with_choice(s.run, *choice) : s.run);
   s.run.start = {};  // a network's is large, and the run has its own

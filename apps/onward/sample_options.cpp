@@ -8,77 +8,94 @@
 #include "notes.hpp"
 #include "number_options.hpp"
 #include "onward/error.hpp"
-#include "onward/sampler/samplers.hpp"
+#include "onward/run/setting_fields.hpp"
+#include "onward/util/suggest.hpp"
+#include "program.hpp"
 #include "sample_settings.hpp"
 
 namespace onward::app {
 
+namespace {
+
+/// What the program does unless it is told (settle_length in sample.cpp).
+constexpr const char* usual_length = "at least 1000, and up to 8000 until every ESS is 400";
+
+/// The fields of RunSettings, and whatever samplers describe, as options of the command.
+class RunOptions {
+ public:
+  RunOptions(CLI::App& command, std::map<std::string, std::string>& words)
+      : command_(command), words_(words) {}
+
+  void add() {
+    for (const auto& field : setting_fields()) add(field.option, "Options");
+    for (auto& option : sampler_options()) {
+      option.help = fmt::format("{} ({})", option.help, joined(samplers_with(option.name)));
+      add(option, "Options of some samplers");
+    }
+    // Only now does the command know all options that texts may name.
+    for (const auto& [option, text] : texts_) option->description(in_option_words(command_, text));
+  }
+
+ private:
+  void add(const Option& option, const char* group) {
+    const std::string typed = typed_option(option);
+    const auto take = [&words = words_, name = option.name](const std::string& word) { words[name] = word; };
+    CLI::Option* added = option.type == Option::Type::flag
+                             ? command_.add_flag_callback(typed, [take] { take("true"); })
+                             : command_.add_option_function<std::string>(typed, take);
+    if (option.type != Option::Type::flag) added->type_name(value_word(option));
+    added->group(group);
+    const std::string otherwise = option.name == "draws" ? usual_length : otherwise_of(option);
+    texts_.emplace_back(added,
+                        otherwise.empty() ? option.help : fmt::format("{} [{}]", option.help, otherwise));
+  }
+
+  static std::string otherwise_of(const Option& option) {
+    if (!option.otherwise.empty() || option.type == Option::Type::flag || option.usual.is_null())
+      return option.otherwise;
+    if (option.usual.is_string()) return option.usual.get<std::string>();
+    return fmt::format("{}", option.usual.get<double>());
+  }
+
+  CLI::App& command_;
+  std::map<std::string, std::string>& words_;
+  std::vector<std::pair<CLI::Option*, std::string>> texts_;
+};
+
+/// Options of one sampler that this one does not have change nothing, which is worth a word.
+void note_idle(const SampleSettings& s, const SamplerInfo& sampler) {
+  for (const auto& [name, word] : s.run_words)
+    if (!concerns(name, sampler))
+      say("{}\n", s.in_options(fmt::format("note: `{}` changes nothing for {}", name, sampler.name)));
+  if (s.tuning.trials != TuneSettings{}.trials && !s.tune)
+    say("note: --tune-trials changes nothing without --tune\n");
+}
+
+/// A model's own sampler finds by itself what kernels are told.
+void check_own_sampler(const SampleSettings& s) {
+  const ModelKind& kind = model_registry().find(s.spec.kind);
+  const bool takes_own = s.run.sampler == choose_sampler_word || s.run.sampler == kind.own_sampler;
+  if (kind.own_sampler.empty() || !takes_own) return;
+  const auto refuse = [&](const std::string& option) {
+    throw UsageError(
+        fmt::format("{} is not an option of {}'s own sampler, {}: leave it out, or name another by --sampler",
+                    option, kind.name, kind.own_sampler));
+  };
+  if (s.tune) refuse("--tune");
+  for (const auto& [name, word] : s.run_words)
+    if (!concerns(name, find_sampler(kind.own_sampler))) refuse("`" + name + "`");
+}
+
+}  // namespace
+
 std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
   auto s = std::make_shared<SampleSettings>();
-  auto& run = s->run;
   add_model_options(*command, s->words, true);
-  command
-      ->add_option("--sampler", run.sampler,
-                   "auto: short pilots choose; or a name of those that `onward samplers` lists")
-      ->capture_default_str();
-  add_number(*command, "--step-size", run.step_size, "fixed; without it warm-up finds it");
+  RunOptions(*command, s->run_words).add();
+  add_count(*command, "--max-draws", s->max_draws, 1, "--until-ess: the most draws a chain makes");
   command->add_option("--tune", s->tune,
                       "look for the step size by short runs: bayes (expected improvement) or grid");
   add_count(*command, "--tune-trials", s->tuning.trials, 1, "short runs of --tune");
-  command->add_flag("--adapt-in-warmup", run.adapt_in_warmup,
-                    "with --step-size: warm-up finds one of its own to learn the metric by");
-  add_number(*command, "--target-acceptance", run.target_acceptance,
-             "what warm-up steers to [the sampler's own]");
-  command
-      ->add_option("--bias-correction", s->bias_correction,
-                   "none, coupled or drift: the paper's appendix B.1")
-      ->capture_default_str();
-  add_number(*command, "--curvature-floor", run.curvature_floor,
-             "pc samplers: curvature is at least this times slope²; 0 is the paper's");
-  command->add_flag("--as-published", run.as_published, "mala: two gradients a step, as in the paper");
-  command
-      ->add_option("--directions", run.directions,
-                   "auto, sphere, frames, axes, blocks[:NAMES], units (of a network) or a mixture such as "
-                   "frames*3+axes")
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--tangent", s->tangent,
-          "kept: what is known of the next step's jet is used; fresh: as in the paper, two jets a step")
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--vectors", s->vectors,
-          "held: directions and noise in memory; regenerated: read from their stream at each use, for "
-          "large networks (sphere, no metric)")
-      ->capture_default_str();
-  add_count(*command, "--inner", run.inner, 1, "line samplers: moves along each line");
-  add_number(*command, "--relaxation", run.relaxation,
-             "newton-line: between 0 and 2, over-relaxed above 1; glm's own sampler unless given: 1.3");
-  add_count(*command, "--warmup", run.warmup, 0,
-            "steps of warm-up per chain [1000, times D for line samplers; glm: 100 sweeps; net with more "
-            "than 1000 parameters: 1000]");
-  add_count(*command, "--draws", run.draws, 1, "draws kept per chain");
-  add_count(
-      *command, "--thin", run.thin, 1,
-      "steps from one kept draw to the next [by the pilots of --sampler auto; else 1, D for line samplers]");
-  add_number(*command, "--until-ess", run.until_ess,
-             "go on until every bulk and tail ESS is so large and R-hat < 1.01, for at most --max-draws");
-  add_count(*command, "--max-draws", s->max_draws, 1, "--until-ess: the most draws a chain makes");
-  add_count(*command, "--chains", run.chains, 1, "independent chains");
-  add_count(*command, "--threads", run.threads, 0,
-            "0: as many as chains and cores allow; the draws do not depend on it");
-  add_count(*command, "--seed", run.seed, 0, "without it one is taken from the system and reported");
-  command->add_option(
-      "--init", s->init,
-      "start, in the space that is sampled: FILE (JSON array or .npy; net: also .safetensors), zeros, "
-      "random[:SCALE], or for net lecun [random; net: lecun]");
-  command->add_option(
-      "--metric", s->metric,
-      "what warm-up learns besides the step size: none, diag, dense or lowrank [dense up to 100 parameters, "
-      "lowrank above; none with --step-size]");
-  add_number(*command, "--temperature", run.temperature, "samples density^(1/T)");
-  add_number(*command, "--max-seconds", run.max_seconds, "stop there and keep what there is; 0: no limit");
   command->add_option(
       "--out", s->out,
       "folder for the run's files, or none [the first free of onward-out, onward-out-2, ...]");
@@ -104,32 +121,9 @@ std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
   command->add_flag("--all-parameters", s->all_parameters, "report every parameter, however many there are");
   command->add_flag("--json", s->json, "one JSON object on stdout instead of the table");
   command->add_flag("--quiet", s->quiet, "no progress, notes or warnings");
-  s->note_idle_options = [command](const std::string& sampler) {
-    for (const char* option : {"directions", "tangent", "inner", "relaxation", "curvature_floor",
-                               "as_published", "target_acceptance", "bias_correction"}) {
-      std::string word = std::string("--") + option;
-      std::ranges::replace(word, '_', '-');
-      if (command->count(word) > 0 && !uses(sampler, option))
-        say("note: {} changes nothing for {}\n", word, sampler);
-    }
-    if (command->count("--tune-trials") > 0 && command->count("--tune") == 0)
-      say("note: --tune-trials changes nothing without --tune\n");
-  };
+  s->note_idle_options = [s = s.get()](const std::string& sampler) { note_idle(*s, find_sampler(sampler)); };
   s->in_options = [command](const std::string& text) { return in_option_words(*command, text); };
-  s->check_model = [s = s.get(), command] {
-    const ModelKind& kind = model_registry().find(s->spec.kind);
-    if (kind.own_sampler.empty() || (s->run.sampler != "auto" && s->run.sampler != kind.own_sampler)) return;
-    for (const char* option : {"--step-size", "--tune", "--target-acceptance", "--bias-correction",
-                               "--curvature-floor", "--as-published", "--directions", "--tangent",
-                               "--vectors", "--inner", "--init", "--metric", "--temperature"})
-      if (command->count(option) > 0)
-        throw UsageError(fmt::format(
-            "{} is not an option of {}'s own sampler, {}: leave it out, or name another by --sampler", option,
-            kind.name, kind.own_sampler));
-  };
-  s->most_draws_given = [command] {
-    return command->count("--max-draws") > 0 || command->count("--draws") == 0;
-  };
+  s->check_model = [s = s.get()] { check_own_sampler(*s); };
   return s;
 }
 

@@ -80,9 +80,9 @@ void print_result(const SampleSettings& s, const Run& run, const Sampled& sample
   double acceptance = 0;
   for (const auto& chain : run.chains) acceptance += chain.acceptance / static_cast<double>(sampled.chains);
   const std::string size = find_sampler(run.settings.sampler).tuned
-                               ? fmt::format("step size {:.3g}", run.chains.front().step_size)
-                               : fmt::format("relaxation {:.3g}", *run.settings.relaxation);
-  fmt::print("\nacceptance {:.2f}, {}; warm-up {}, sampling {}, {:.3g} steps/s\n", acceptance, size,
+                               ? fmt::format(", step size {:.3g}", run.chains.front().step_size)
+                               : std::string();
+  fmt::print("\nacceptance {:.2f}{}; warm-up {}, sampling {}, {:.3g} steps/s\n", acceptance, size,
              duration(run.warmup_seconds), duration(run.sampling_seconds), run.steps_per_second());
 }
 
@@ -110,8 +110,8 @@ void print_moments(const SampleSettings& s, const std::vector<std::string>& name
 void print_notes(const Run& run, const Sampled& sampled, bool beyond_metrics) {
   for (const auto& note : run.notes()) say("note: {}\n", note);
   if (sampled.chains > 0 && !sampled.parameters.empty()) {
-    const bool by_axes = run.settings.sampler == glm::AxisChainMaker::sampler;
-    const bool other_metric = !by_axes && !beyond_metrics && run.settings.metric != MetricKind::dense;
+    const bool has_metric = find_sampler(run.settings.sampler).kernel;
+    const bool other_metric = has_metric && !beyond_metrics && run.settings.metric != MetricKind::dense;
     for (const auto& warning :
          warnings(sampled.parameters, sampled.chains, sampled.draws, other_metric, option_words))
       say("warning: {}\n", warning);

@@ -2,6 +2,7 @@
 // What `onward sample` was told.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,19 +17,19 @@ namespace onward::app {
 struct SampleSettings {
   ModelWords words;
   ModelSpec spec;  ///< that the words are
+  /// The fields of the run that were typed, by name, as they were typed.
+  std::map<std::string, std::string> run_words;
   std::function<void(const std::string& sampler)> note_idle_options;
   std::function<void()> check_model;                          ///< refuses options that do not go together
   std::function<std::string(const std::string&)> in_options;  ///< a message with `fields` as they are typed
-  std::function<bool()> most_draws_given;  ///< whether --until-ess is bounded by --max-draws, not by --draws
   RunSettings run;
-  std::string bias_correction = "none", tangent = "kept", vectors = "held";
   std::string init;  ///< empty: where the model begins by itself
-  std::optional<std::string> metric, out, tune;
+  std::optional<std::string> out, tune;
   std::string from;  ///< the folder of an earlier run
   TuneSettings tuning;
   std::string format = "csv", keep = "draws";
   double checkpoint_seconds = 30;
-  std::uint64_t max_draws = 100000;
+  std::optional<std::uint64_t> max_draws;
   bool force = false, resume = false, json = false, quiet = false, all_parameters = false;
   bool single_precision = false;
 };

@@ -71,6 +71,16 @@ AxisChainMaker::AxisChainMaker(Posterior posterior, const AxisOptions& options)
   shared_->names = shared_->posterior.names();
 }
 
+SamplerInfo AxisChainMaker::describe() {
+  Option relaxation = NewtonLine::relaxation_option();
+  relaxation.usual = AxisOptions{}.relaxation;
+  return {.name = sampler,
+          .summary = "regressions: newton-line along whitened axes, from near the mode",
+          .line = true,
+          .kernel = false,
+          .options = {std::move(relaxation)}};
+}
+
 std::size_t AxisChainMaker::dimension() const { return shared_->posterior.dimension(); }
 std::vector<std::string> AxisChainMaker::names() const { return shared_->names; }
 std::vector<std::string> AxisChainMaker::notes() const { return shared_->warnings; }
@@ -80,13 +90,11 @@ RunSettings AxisChainMaker::resolve(RunSettings s) const {
   const auto sweeps_of = [&](std::size_t steps) { return (steps + sweep - 1) / sweep; };  // rounded up
   s.thin = sweep * std::max<std::size_t>(1, sweeps_of(s.thin.value_or(sweep)));
   s.warmup = sweep * sweeps_of(s.warmup.value_or(usual_warmup * sweep));
-  s.sampler = "newton-line";  // which it is, along axes
-  s.directions = "axes";
-  s.metric = MetricKind::none;
-  s.relaxation = shared_->settings.relaxation;
-  s.curvature_floor = shared_->settings.curvature_floor;
-  s = onward::resolve(std::move(s), sweep);
   s.sampler = sampler;
+  s.metric = MetricKind::none;
+  if (!s.sampler_options.contains("relaxation"))
+    s.sampler_options["relaxation"] = shared_->settings.relaxation;
+  s = onward::resolve(std::move(s), sweep);
   s.start = {.kind = Start::Kind::given, .word = "near the mode"};
   return s;
 }
@@ -94,6 +102,7 @@ RunSettings AxisChainMaker::resolve(RunSettings s) const {
 void AxisChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, const std::atomic<bool>& stop) {
   Shared& s = *shared_;
   s.seed = *settings.seed;
+  s.settings.relaxation = settings.sampler_options.at("relaxation").get<double>();
   if (s.classes() == 1) {
     const Mode mode = find_mode(s.posterior, pool);
     s.warnings = mode.warnings;

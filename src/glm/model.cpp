@@ -173,10 +173,8 @@ Model build_regression(const OptionValues& given, const BuildFor& what_for) {
   model.derived["priors"] = priors_json(*posterior);
   model.words = {"priors: " + describe_priors(*posterior)};
   model.check_data = [posterior] { return data_warnings(*posterior, posterior->pool()); };
-  model.own_sampler = {AxisChainMaker::sampler, [posterior](const RunSettings& run) {
-                         AxisOptions options;
-                         options.relaxation = run.relaxation.value_or(options.relaxation);
-                         return std::make_unique<AxisChainMaker>(std::move(*posterior), options);
+  model.own_sampler = {AxisChainMaker::sampler, [posterior](const RunSettings&) {
+                         return std::make_unique<AxisChainMaker>(std::move(*posterior));
                        }};
   return model;
 }

@@ -17,9 +17,10 @@ CsvSink::CsvSink(const RunFolder& folder, const std::string& model, const RunSet
   header.draws = resolved.draws;
   header.warmup = *resolved.warmup;
   header.thin = *resolved.thin;
-  header.extra = {{"bias_correction", std::string(to_string(resolved.bias_correction))},
-                  {"metric", std::string(to_string(*resolved.metric))},
+  header.extra = {{"metric", std::string(to_string(*resolved.metric))},
                   {"temperature", fmt::format("{}", resolved.temperature)}};
+  for (const auto& [option, value] : resolved.sampler_options.items())
+    header.extra.emplace_back(option, value.is_string() ? value.get<std::string>() : value.dump());
   header.parameter_names = names;
   header.parameter_indices = indices;
   for (std::size_t chain = 0; chain < resolved.chains; ++chain) {

@@ -4,56 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "onward/sampler/samplers.hpp"
+#include "onward/run/setting_fields.hpp"
 #include "onward/util/memory.hpp"
 
 namespace onward {
 
 using nlohmann::ordered_json;
-
-ordered_json settings_json(const RunSettings& s) {
-  ordered_json start;
-  switch (s.start.kind) {
-    case Start::Kind::zeros:
-      start = "zeros";
-      break;
-    case Start::Kind::random:
-      start = {{"random", s.start.scale}};
-      break;
-    case Start::Kind::given:
-      start = s.start.word.empty() ? ordered_json(s.start.position) : ordered_json(s.start.word);
-      break;
-  }
-  ordered_json all{{"sampler", s.sampler},
-                   {"step_size", s.step_size ? ordered_json(*s.step_size) : ordered_json("adapted")},
-                   {"adapt_in_warmup", s.adapt_in_warmup},
-                   {"target_acceptance", *s.target_acceptance},
-                   {"bias_correction", to_string(s.bias_correction)},
-                   {"curvature_floor", s.curvature_floor},
-                   {"as_published", s.as_published},
-                   {"tangent", to_string(s.tangent)},
-                   {"vectors", to_string(s.vectors)},
-                   {"inner", s.inner},
-                   {"relaxation", s.relaxation.value_or(1.0)},
-                   {"directions", s.directions},
-                   {"init", start},
-                   {"metric", to_string(*s.metric)},
-                   {"temperature", s.temperature}};
-  // What changes nothing is left out; the axes of a regression have hardly any settings at all.
-  const bool by_axes = s.sampler == "axes";
-  ordered_json json;
-  for (const auto& [field, value] : all.items())
-    if (uses(s.sampler, field) && (!by_axes || field == "sampler" || field == "relaxation"))
-      json[field] = value;
-  if (s.warmup) json["warmup"] = *s.warmup;
-  json["draws"] = s.draws;
-  if (s.thin) json["thin"] = *s.thin;
-  json["chains"] = s.chains;
-  json["seed"] = *s.seed;
-  json["max_seconds"] = s.max_seconds;
-  if (s.until_ess) json["until_ess"] = *s.until_ess;
-  return json;
-}
 
 ordered_json choice_json(const Choice& choice) {
   auto pilots = ordered_json::array();

@@ -38,7 +38,7 @@ ModelSpec ModelSpec::from_json(const ordered_json& json) {
 }
 
 bool Model::samples_itself(const RunSettings& settings) const {
-  return own_sampler && (settings.sampler == "auto" || settings.sampler == own_sampler->name);
+  return own_sampler && (settings.sampler == choose_sampler_word || settings.sampler == own_sampler->name);
 }
 
 ordered_json Model::to_json() const {

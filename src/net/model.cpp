@@ -28,7 +28,7 @@ constexpr std::size_t large_network = 1000;
 
 void set_large_defaults(RunSettings& s) {
   // Sweeps of tens of thousands of steps, and metrics learned from them, are out of reach.
-  if (s.sampler == "auto") s.sampler = "pc-line-fmala";
+  if (s.sampler == choose_sampler_word) s.sampler = usual_sampler;
   if (!s.warmup) s.warmup = 1000;
   if (!s.thin) s.thin = 10;
   if (!s.metric) s.metric = MetricKind::none;
@@ -200,7 +200,8 @@ std::vector<std::string> idle_options(const OptionValues& given, const RunSettin
   std::vector<std::string> notes;
   if (given.has("keep_activations") && !needs.keeps_activations)
     notes.emplace_back("`keep_activations` changes nothing without `directions` blocks or units");
-  if (given.has("gradient") && run.sampler != "auto" && !find_sampler(run.sampler).needs_gradient)
+  if (given.has("gradient") && run.sampler != choose_sampler_word &&
+      !find_sampler(run.sampler).needs_gradient)
     notes.push_back(fmt::format("`gradient` changes nothing for {}", run.sampler));
   return notes;
 }
@@ -229,7 +230,13 @@ Model build_network(const OptionValues& given, const BuildFor& what_for) {
           : Network(layout, statistics == start && weights ? weights->statistics
                                                            : read_weights(statistics, layout).statistics));
   const auto sets = std::make_shared<Sets>(read_sets(given, layout));
-  const Needs needs = what_for.run != nullptr ? needs_of(*what_for.run) : Needs{};
+  const bool is_large = layout.parameter_count() > large_network;
+  Needs needs;
+  if (what_for.run != nullptr) {
+    RunSettings run = *what_for.run;
+    if (is_large) set_large_defaults(run);
+    needs = needs_of(run);
+  }
   PosteriorOptions options;
   options.prior_sd = given.number("prior_sd").value_or(options.prior_sd);
   options.known_sigma = given.number("sigma");
@@ -244,8 +251,8 @@ Model build_network(const OptionValues& given, const BuildFor& what_for) {
                                                : AnyTarget(*posterior));
   if (weights || start == "lecun")
     model.start = weights_start(start, layout, std::move(weights), posterior->dimension());
-  model.beyond_metrics = posterior->dimension() > large_network;
-  if (model.beyond_metrics) model.set_defaults = set_large_defaults;
+  model.beyond_metrics = is_large;
+  if (is_large) model.set_defaults = set_large_defaults;
   model.make_sink = [posterior, sets](std::size_t chains, const RunFolder* folder) {
     return std::make_unique<Predictions>(*posterior, sets, chains, folder);
   };

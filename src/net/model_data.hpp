@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "onward/model/option.hpp"
 #include "onward/net/data.hpp"
 #include "onward/net/description.hpp"
+#include "onward/util/option.hpp"
 
 namespace onward::net {
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "onward/error.hpp"
+#include "onward/sampler/samplers.hpp"
 #include "onward/util/memory.hpp"
 
 namespace onward::net {
@@ -23,20 +24,35 @@ std::string shown(const nlohmann::ordered_json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// Whether the sampler, or one that is yet to be chosen, may take jets on two lines at once.
-bool may_pair(const RunSettings& run) { return run.sampler == "line-fmala" || run.sampler == "auto"; }
+/// What any sampler that may be chosen by pilots asks for at most.
+SamplerInfo most_demanding() {
+  SamplerInfo most;
+  for (const auto& sampler : samplers()) {
+    if (!sampler.piloted) continue;
+    most.line = most.line || sampler.line;
+    most.directed = most.directed || sampler.directed;
+    most.held_vectors = std::max(most.held_vectors, sampler.held_vectors);
+  }
+  return most;
+}
+
+SamplerInfo sampler_of(const RunSettings& run) {
+  return run.sampler == choose_sampler_word ? most_demanding() : find_sampler(run.sampler);
+}
+
+/// Whether a sampler may take slopes on two lines at once. Networks offer no other pairs.
+bool may_pair(const SamplerInfo& sampler) { return sampler.line && sampler.order == Order::slope; }
 
 /// How many vectors of all parameters a chain on a network has at most.
 double held_vectors(const RunSettings& run) {
   if (run.vectors == Vectors::regenerated) return 2;
+  const SamplerInfo sampler = sampler_of(run);
   const double metric = run.metric && *run.metric != MetricKind::none ? 3 : 0;
-  if (run.sampler == "mala") return metric + 9;
-  if (run.sampler == "fmala" || run.sampler == "pc-fmala") return metric + 8;
-  if (run.sampler == "rwm") return metric + 5;
-  // A line sampler's own, and the tables of each source of directions.
-  const double own = may_pair(run) ? 5 : 4;
-  const double sources =
-      run.directions == "sphere" ? 0 : 1 + static_cast<double>(std::ranges::count(run.directions, '+'));
+  const double own = static_cast<double>(sampler.held_vectors) + (may_pair(sampler) ? 2 : 0);
+  // The tables of each source of directions.
+  const double sources = !sampler.directed || run.directions == "sphere"
+                             ? 0
+                             : 1 + static_cast<double>(std::ranges::count(run.directions, '+'));
   return metric + own + 3 * sources;
 }
 
@@ -56,7 +72,8 @@ double run_bytes(const Needs& needs, const Posterior& posterior, double evaluati
 }  // namespace
 
 Needs needs_of(const RunSettings& run) {
-  Needs needs{run.chains, held_vectors(run), run.sampler == "mala", may_pair(run), false};
+  const SamplerInfo sampler = sampler_of(run);
+  Needs needs{run.chains, held_vectors(run), sampler.needs_gradient, may_pair(sampler), false};
   for (const char* within_layers : {"blocks", "units"})
     needs.keeps_activations =
         needs.keeps_activations || run.directions.find(within_layers) != std::string::npos;

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "onward/model/option.hpp"
 #include "onward/net/posterior.hpp"
 #include "onward/run/settings.hpp"
+#include "onward/util/option.hpp"
 
 namespace onward::net {
 

@@ -25,19 +25,25 @@ constexpr double telling_ess = 100, most_evaluations = 2e6;
 // Draws are thinned towards this much ESS each, but not beyond so many sweeps.
 constexpr double wanted_ess_per_draw = 0.5;
 constexpr std::size_t most_sweeps_per_draw = 400;
+// By whose sweeps lengths are measured, and what is taken if there is no time for pilots.
+constexpr std::string_view reference = NewtonLine::facts.name;
 
-double price_per_step(const std::string& sampler, std::size_t dimension) {
+double price_per_step(const SamplerInfo& sampler, std::size_t dimension) {
   const EvaluationPrice price = EvaluationPrice::of_dimension(dimension);
-  if (sampler == "rwm") return price.value;
-  if (sampler == "mala") return price.gradient;
-  return price.curvature_pair + 0.2 * price.curvature;  // a line kernel that accepts four times in five
+  if (sampler.needs_gradient) return price.gradient;
+  const double single = sampler.order == Order::value   ? price.value
+                        : sampler.order == Order::slope ? price.slope
+                                                        : price.curvature;
+  if (!sampler.line) return single;
+  // A line kernel that accepts four times in five.
+  return (sampler.order == Order::slope ? price.slope_pair : price.curvature_pair) + 0.2 * single;
 }
 
 /// Steps that cost as much as so many sweeps of newton-line.
 std::size_t steps_for(const std::string& sampler, std::size_t dimension, std::size_t sweeps) {
   const double evaluations =
-      static_cast<double>(sweeps * dimension) * price_per_step("newton-line", dimension);
-  return static_cast<std::size_t>(std::ceil(evaluations / price_per_step(sampler, dimension)));
+      static_cast<double>(sweeps * dimension) * price_per_step(find_sampler(reference), dimension);
+  return static_cast<std::size_t>(std::ceil(evaluations / price_per_step(find_sampler(sampler), dimension)));
 }
 
 /// A seed of its own for each candidate, so that pilots share no random numbers with the run.
@@ -51,11 +57,12 @@ std::optional<Pilot> run_pilot(const AnyTarget& target, RunSettings settings, st
   const std::size_t dimension = target.dimension(), least_sweeps = least_steps / dimension;
   settings.chains = pilot_chains;
   settings.target_acceptance = {};
+  settings.until_ess = {};  // pilots of one length are compared
   settings.warmup = length * steps_for(settings.sampler, dimension, std::max(warmup_sweeps, least_sweeps));
   settings.draws = pilot_draws;
   settings.thin = std::max<std::size_t>(
       1, length * steps_for(settings.sampler, dimension, std::max(kept_sweeps, least_sweeps)) / pilot_draws);
-  if (settings.sampler != "newton-line") settings.directions = "auto";
+  if (settings.sampler != reference) settings.directions = "auto";
   const Run run = sample(target, settings, hooks);
   if (run.ending != Ending::complete) return std::nullopt;
   Pilot result{settings.sampler, run.least_ess(), 0, pilot_chains * pilot_draws * *settings.thin};
@@ -70,10 +77,12 @@ std::optional<Pilot> run_pilot(const AnyTarget& target, RunSettings settings, st
 
 Choice choose_sampler(const AnyTarget& target, const RunSettings& requested, const Hooks& hooks) {
   const std::size_t dimension = target.dimension();
-  std::vector<std::string> candidates{"newton-line", "rwm"};
-  if (target.has_gradient()) candidates.emplace_back("mala");
+  std::vector<std::string> candidates{std::string(reference)};
+  for (const auto& sampler : samplers())
+    if (sampler.piloted && sampler.name != reference && (target.has_gradient() || !sampler.needs_gradient))
+      candidates.push_back(sampler.name);
 
-  Choice choice{"newton-line", dimension, 1000 * dimension, {}};
+  Choice choice{std::string(reference), dimension, 1000 * dimension, {}};
   const auto begin = std::chrono::steady_clock::now();
   Hooks quiet;
   quiet.stop = hooks.stop;

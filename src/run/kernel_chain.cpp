@@ -137,22 +137,19 @@ std::uint64_t KernelChain::advance(std::uint64_t steps, Monitor& monitor) {
 
 void KernelChain::freeze() {
   frozen_ = std::move(*warmup_).freeze();
-  if (settings_.step_size) {
-    frozen_->settings.step_size = *settings_.step_size;
-    frozen_->kernel = make_kernel(frozen_->settings);
-  }
+  if (settings_.step_size) set_step_size(frozen_->kernel, *settings_.step_size);
   warmup_.reset();
 }
 
 void check_traceable(const RunSettings& settings) {
-  if (!find_sampler(settings.sampler).line || settings.sampler == "axes")
+  const SamplerInfo& sampler = find_sampler(settings.sampler);
+  if (!sampler.line || !sampler.kernel)
     throw UsageError(
         fmt::format("a trace is kept of samplers that go along lines, which {} does not: take one "
                     "that does, such as pc-line-fmala",
                     settings.sampler));
-  if (settings.inner != 1)
-    throw UsageError(
-        fmt::format("a trace is kept of one move a step, not of {}: leave `inner` out", settings.inner));
+  if (const std::size_t moves = moves_per_step(make_kernel(kernel_settings(settings))); moves != 1)
+    throw UsageError(fmt::format("a trace is kept of one move a step, not of {}: leave `inner` out", moves));
 }
 
 void KernelChain::keep_moves() {
@@ -168,7 +165,7 @@ double KernelChain::draw(std::span<double> parameters) {
 }
 
 double KernelChain::step_size() const {
-  return frozen_ ? frozen_->settings.step_size : warmup_ ? warmup_->freeze().settings.step_size : 1;
+  return frozen_ ? onward::step_size(frozen_->kernel) : warmup_ ? warmup_->frozen_step_size() : 1;
 }
 
 Metric KernelChain::metric() const {
@@ -192,9 +189,10 @@ void KernelChain::transfer(Archive& archive) {
     if (frozen) freeze();
   }
   if (frozen_) {
-    archive(frozen_->settings.step_size);
+    double step_size = onward::step_size(frozen_->kernel);
+    archive(step_size);
+    set_step_size(frozen_->kernel, step_size);
     onward::transfer(archive, frozen_->metric);
-    if (archive.loading()) frozen_->kernel = make_kernel(frozen_->settings);
   } else {
     warmup_->transfer(archive);
   }

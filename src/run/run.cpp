@@ -310,7 +310,7 @@ Run sample(const AnyTarget& target, RunSettings requested, const Hooks& given) {
   std::optional<Choice> choice;
   check_choosable(requested);
   KernelChainMaker maker(target);
-  if (requested.sampler == "auto" && !requested.step_size) {
+  if (requested.chooses_sampler()) {
     requested = with_seed(std::move(requested));
     choice = choose_sampler(target, requested, hooks);
     requested = with_choice(std::move(requested), *choice);

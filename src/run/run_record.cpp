@@ -82,7 +82,7 @@ std::vector<std::string> warnings_of(const Run& run, const std::vector<Parameter
   if (of.chains == 0) return {"There are no draws."};
   // A dense metric of more dimensions costs more than it brings.
   constexpr std::size_t most_for_dense = 1000;
-  const bool dense_may_help = uses(run.settings.sampler, "metric") && run.dimension <= most_for_dense &&
+  const bool dense_may_help = find_sampler(run.settings.sampler).kernel && run.dimension <= most_for_dense &&
                               run.settings.metric != MetricKind::dense;
   return warnings(rows, of.chains, of.least, dense_may_help);
 }

@@ -25,8 +25,9 @@ void require_positive_number(const char* what, double value, const char* remedy)
 
 /// What goes with vectors that are read from their stream again and again.
 void settle_regenerated(RunSettings& s) {
-  if (s.sampler == "mala")
-    throw UsageError("`vectors` regenerated is not for mala, which holds a gradient: use a forward sampler");
+  if (!find_sampler(s.sampler).regenerates)
+    throw UsageError(fmt::format(
+        "`vectors` regenerated is not for {}, which holds a gradient: use a forward sampler", s.sampler));
   if (s.directions == "auto") s.directions = "sphere";
   if (s.directions != "sphere")
     throw UsageError(fmt::format(
@@ -43,11 +44,13 @@ void settle_regenerated(RunSettings& s) {
 }  // namespace
 
 void check_choosable(const RunSettings& s) {
-  if (s.sampler == "auto" && !s.step_size && s.vectors == Vectors::regenerated)
+  if (s.chooses_sampler() && s.vectors == Vectors::regenerated)
     throw UsageError(
         "`vectors` regenerated needs a sampler by its name, such as `sampler` pc-line-fmala: the pilots of "
         "auto hold vectors");
 }
+
+bool RunSettings::chooses_sampler() const { return sampler == choose_sampler_word && !step_size; }
 
 std::size_t sweep_steps(const std::string& sampler, std::size_t dimension) {
   return find_sampler(sampler).line ? dimension : 1;
@@ -69,31 +72,23 @@ MetricKind default_metric(std::size_t dimension) {
 KernelSettings kernel_settings(const RunSettings& s) {
   return {.sampler = s.sampler,
           .step_size = s.step_size.value_or(1.0),
-          .bias_correction = s.bias_correction,
-          .curvature_floor = s.curvature_floor,
-          .as_published = s.as_published,
-          .tangent = s.tangent,
           .vectors = s.vectors,
-          .inner = s.inner,
-          .relaxation = s.relaxation.value_or(1.0)};
+          .options = s.sampler_options};
 }
 
 RunSettings resolve(RunSettings s, std::size_t dimension) {
   require_positive("dimension", dimension);
-  if (s.sampler == "auto" && s.step_size) s.sampler = "pc-line-fmala";
+  if (s.sampler == choose_sampler_word && s.step_size) s.sampler = usual_sampler;
   const SamplerInfo& sampler = find_sampler(s.sampler);
+  s.sampler_options = settle_options(sampler, s.sampler_options);
   if (s.step_size && !sampler.tuned)
-    throw UsageError(fmt::format("sampler {} has no step size, but {} was given: leave it out{}", s.sampler,
-                                 *s.step_size,
-                                 s.sampler == "newton-line" ? "; `relaxation` is what it has" : ""));
+    throw UsageError(
+        fmt::format("sampler {} has no step size, but {} was given: leave it out", s.sampler, *s.step_size));
   require_positive("chains", s.chains);
   require_positive("draws", s.draws);
   if (s.thin) require_positive("thin", *s.thin);
   if (s.step_size) require_positive_number("step size", *s.step_size, "; leave it out and warm-up finds one");
   require_positive_number("temperature", s.temperature, " (1 samples the density itself)");
-  if (!(s.curvature_floor >= 0) || !std::isfinite(s.curvature_floor))
-    throw UsageError(fmt::format("curvature floor {} is not usable: it must be 0 (none) or a positive number",
-                                 s.curvature_floor));
   if (!(s.max_seconds >= 0))
     throw UsageError(
         fmt::format("max seconds {} is not usable: it must be a positive number", s.max_seconds));
@@ -118,6 +113,7 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
   }
 
   if (s.until_ess) require_positive_number("until ess", *s.until_ess, "");
+  require_positive("min draws", s.min_draws);
 
   const std::size_t sweep = sweep_steps(s.sampler, dimension);
   if (!s.thin) s.thin = sweep;
@@ -129,10 +125,10 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
     throw UsageError(fmt::format(
         "{:.3g} steps a chain are more than a run can count: fewer draws or less thinning", steps));
   if (s.vectors == Vectors::regenerated) settle_regenerated(s);
-  s.directions = resolve_directions(s.directions, needed_law(make_kernel(kernel_settings(s))));
+  if (sampler.kernel)
+    s.directions = resolve_directions(s.directions, needed_law(make_kernel(kernel_settings(s))));
   if (!s.metric) s.metric = s.step_size ? MetricKind::none : default_metric(dimension);
   if (*s.metric == MetricKind::dense) check_dense_metric(dimension, s.chains);
-  if (!s.relaxation) s.relaxation = 1;
   if (!s.target_acceptance) s.target_acceptance = sampler.target_acceptance;
   s = with_seed(std::move(s));
   if (s.threads == 0) s.threads = std::max<std::size_t>(1, std::thread::hardware_concurrency());

@@ -112,6 +112,7 @@ RunSettings trial_settings(const RunSettings& settings, std::size_t dimension) {
   trial.thin = whole.thin;
   trial.metric = settings.metric.value_or(default_metric(dimension));
   trial.max_seconds = 0;
+  trial.until_ess = {};
   return trial;
 }
 

@@ -5,14 +5,13 @@
 namespace onward {
 namespace {
 
-constexpr std::size_t first_judged = 125;
 constexpr double most_rhat = 1.01;
 
 }  // namespace
 
 std::size_t first_limit(const RunSettings& settings, std::size_t draws) {
   if (!settings.until_ess) return settings.draws;
-  std::size_t limit = first_judged;
+  std::size_t limit = settings.min_draws;
   while (limit < draws && limit < settings.draws) limit *= 2;
   return std::min(limit, settings.draws);
 }

@@ -1,104 +1,142 @@
 #include "onward/sampler/samplers.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
-#include <vector>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "onward/error.hpp"
+#include "onward/glm/axis_sampler.hpp"
 #include "onward/target/target.hpp"
 #include "onward/util/suggest.hpp"
 
 namespace onward {
 namespace {
 
-constexpr std::array sampler_list{
-    SamplerInfo{"rwm", "random-walk Metropolis: one value a step, no derivatives; the baseline", false, false,
-                true, 0.25},
-    SamplerInfo{
-        "mala",
-        "Langevin with full gradients: one gradient a step; by forward mode in few dimensions, else reverse",
-        false, true, true, 0.65},
-    SamplerInfo{"fmala", "Langevin drift along a random direction, noise in all: one slope a step", false,
-                false, true, 0.25},
-    SamplerInfo{"line-fmala", "Langevin along a random line: two slopes a step", true, false, true, 0.65},
-    SamplerInfo{"pc-fmala", "fmala scaled by the curvature on the spot: one curvature a step", false, false,
-                true, 0.2},
-    SamplerInfo{"pc-line-fmala", "line-fmala scaled by the curvature on the spot: two curvatures a step",
-                true, false, true, 0.75},
-    SamplerInfo{"newton-line", "the normal that fits the line on the spot, sampled exactly: no step size",
-                true, false, false, 0.75},
+using nlohmann::ordered_json;
+
+/// Calls use.operator()<K>() for each kernel.
+template <class Use>
+void for_each_kernel(const Use& use) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (use.template operator()<std::variant_alternative_t<I, Kernel>>(), ...);
+  }
+  (std::make_index_sequence<std::variant_size_v<Kernel>>{});
+}
+
+template <class K>
+constexpr bool has_step_size = requires(K kernel) {
+  kernel.step_size;
+};
+template <class K>
+constexpr bool has_vectors = requires(K kernel) {
+  kernel.vectors;
+};
+template <class K>
+constexpr bool has_inner = requires(K kernel) {
+  kernel.inner;
+};
+/// Whether the type itself has its kind of tangent, as one of two kernels of one name.
+template <class K>
+constexpr bool has_tangent_kind = requires {
+  K::tangent_kind;
 };
 
-/// Of regressions alone: what auto means there (glm/axis_sampler.hpp).
-constexpr SamplerInfo axes{
-    "axes", "regressions: newton-line along whitened axes, from near the mode", true, false, false, 0.75};
+template <class K>
+std::vector<Option> options_of() {
+  std::vector<Option> options;
+  std::apply([&](const auto&... member) { (options.push_back(member.option), ...); }, K::options());
+  if constexpr (has_tangent_kind<K>) {
+    options.push_back(
+        word_option<Tangent>({.name = "tangent", .help = shared_options::tangent_help, .usual = "kept"}));
+  }
+  return options;
+}
+
+template <class K>
+SamplerInfo info_of() {
+  return {.name = std::string(K::facts.name),
+          .summary = std::string(K::facts.summary),
+          .line = K::facts.line,
+          .needs_gradient = K::facts.needs_gradient,
+          .piloted = K::facts.piloted,
+          .tuned = has_step_size<K>,
+          .directed = K::needs != DirectionLaw::none,
+          .regenerates = has_vectors<K>,
+          .order = K::order,
+          .target_acceptance = K::facts.target_acceptance,
+          .held_vectors = K::facts.held_vectors,
+          .options = options_of<K>()};
+}
+
+const std::vector<SamplerInfo>& registry() {
+  static const std::vector<SamplerInfo> all = [] {
+    std::vector<SamplerInfo> list;
+    for_each_kernel([&]<class K>() {
+      if (std::ranges::find(list, K::facts.name, &SamplerInfo::name) == list.end())
+        list.push_back(info_of<K>());
+    });
+    list.push_back(glm::AxisChainMaker::describe());
+    return list;
+  }();
+  return all;
+}
+
+template <class K>
+K kernel_of(const KernelSettings& s, const ordered_json& options) {
+  K kernel;
+  if constexpr (has_step_size<K>) kernel.step_size = s.step_size;
+  if constexpr (has_vectors<K>) kernel.vectors = s.vectors;
+  std::apply([&](const auto&... member) { (member.set(kernel, options.at(member.option.name)), ...); },
+             K::options());
+  return kernel;
+}
 
 }  // namespace
 
-std::span<const SamplerInfo> samplers() { return sampler_list; }
-
-bool uses(std::string_view sampler, std::string_view option) {
-  if (sampler == axes.name) return option == "relaxation" || option == "sampler";
-  const SamplerInfo& info = find_sampler(sampler);
-  const bool forward = sampler != "rwm" && sampler != "mala", newton = sampler == "newton-line",
-             pc = sampler.starts_with("pc-");
-  if (option == "directions" || option == "tangent") return forward;
-  if (option == "inner") return info.line;
-  if (option == "relaxation") return newton;
-  if (option == "curvature_floor") return pc || newton;
-  if (option == "as_published") return sampler == "mala";
-  if (option == "target_acceptance" || option == "step_size") return info.tuned;
-  if (option == "bias_correction") return forward && !newton && sampler != "pc-line-fmala";
-  return true;
+bool SamplerInfo::has_option(std::string_view option) const {
+  return std::ranges::find(options, option, &Option::name) != options.end();
 }
 
+std::span<const SamplerInfo> samplers() { return registry(); }
+
 const SamplerInfo& find_sampler(std::string_view name) {
-  for (const auto& info : sampler_list)
-    if (info.name == name) return info;
-  if (name == axes.name) return axes;
+  const auto found = std::ranges::find(registry(), name, &SamplerInfo::name);
+  if (found != registry().end()) return *found;
   std::vector<std::string> names;
-  for (const auto& info : sampler_list) names.emplace_back(info.name);
+  for (const auto& info : registry())
+    if (info.kernel) names.push_back(info.name);
   throw UsageError(fmt::format("there is no sampler '{}'.{} Samplers: {}, or auto", name,
                                suggestion(name, names), joined(names)));
 }
 
-std::string_view to_string(BiasCorrection correction) {
-  switch (correction) {
-    case BiasCorrection::none:
-      return "none";
-    case BiasCorrection::coupled:
-      return "coupled";
-    case BiasCorrection::drift:
-      return "drift";
-  }
-  return "none";
+std::vector<Option> sampler_options() {
+  std::vector<Option> all;
+  for (const auto& info : registry())
+    for (const auto& option : info.options)
+      if (std::ranges::find(all, option.name, &Option::name) == all.end()) all.push_back(option);
+  return all;
 }
 
-BiasCorrection bias_correction_from_string(std::string_view name) {
-  for (auto correction : {BiasCorrection::none, BiasCorrection::coupled, BiasCorrection::drift})
-    if (name == to_string(correction)) return correction;
-  const std::vector<std::string> names{"none", "coupled", "drift"};
-  throw UsageError(fmt::format("`bias_correction` '{}' is not known.{} It is one of: {}", name,
-                               suggestion(name, names), joined(names)));
+std::vector<std::string> samplers_with(std::string_view option) {
+  std::vector<std::string> names;
+  for (const auto& info : registry())
+    if (info.has_option(option)) names.push_back(info.name);
+  return names;
 }
 
-std::string_view to_string(Tangent tangent) { return tangent == Tangent::kept ? "kept" : "fresh"; }
-
-Tangent tangent_from_string(std::string_view name) {
-  for (auto tangent : {Tangent::kept, Tangent::fresh})
-    if (name == to_string(tangent)) return tangent;
-  throw UsageError(fmt::format("`tangent` '{}' is not known: it is kept or fresh (as in the paper)", name));
-}
-
-std::string_view to_string(Vectors vectors) { return vectors == Vectors::held ? "held" : "regenerated"; }
-
-Vectors vectors_from_string(std::string_view name) {
-  for (auto vectors : {Vectors::held, Vectors::regenerated})
-    if (name == to_string(vectors)) return vectors;
-  throw UsageError(
-      fmt::format("`vectors` '{}' is not known: it is held or regenerated (which saves memory)", name));
+ordered_json settle_options(const SamplerInfo& sampler, const ordered_json& given) {
+  // All that are known somewhere are checked; a sampler's own description is the one that counts for it.
+  std::vector<Option> known = sampler.options;
+  for (auto& option : sampler_options())
+    if (!sampler.has_option(option.name)) known.push_back(std::move(option));
+  const OptionValues values("the sampler " + sampler.name, known, given);
+  ordered_json settled = ordered_json::object();
+  for (const auto& option : sampler.options)
+    settled[option.name] = values.has(option.name) ? values.json().at(option.name) : option.usual;
+  return settled;
 }
 
 Kernel make_kernel(const KernelSettings& s) {
@@ -106,26 +144,46 @@ Kernel make_kernel(const KernelSettings& s) {
     throw UsageError(fmt::format(
         "step size {} is not usable: it must be a positive number; leave it out and warm-up finds one",
         s.step_size));
-  if (!(s.curvature_floor >= 0) || !std::isfinite(s.curvature_floor))
-    throw UsageError(fmt::format("curvature floor {} is not usable: it must be 0 or a positive number",
-                                 s.curvature_floor));
-  if (!(s.relaxation > 0 && s.relaxation < 2))
-    throw UsageError(fmt::format(
-        "relaxation {} is not usable: it must lie between 0 and 2 (1: independent places on a normal's line)",
-        s.relaxation));
-  if (s.inner == 0) throw UsageError("inner 0 makes no sense: give 1 or more moves a line");
-  const std::string_view name = find_sampler(s.sampler).name;
-  if (name == "rwm") return Rwm{s.step_size, s.vectors};
-  if (name == "mala") return Mala{s.step_size, s.as_published};
-  if (name == "fmala" && s.tangent == Tangent::kept) return Fmala{s.step_size, s.bias_correction, s.vectors};
-  if (name == "fmala") return FreshFmala{s.step_size, s.bias_correction, s.vectors};
-  if (name == "line-fmala") return LineFmala{s.step_size, s.bias_correction, s.inner, s.tangent, s.vectors};
-  if (name == "pc-fmala" && s.tangent == Tangent::kept)
-    return PcFmala{s.step_size, s.bias_correction, s.curvature_floor, s.vectors};
-  if (name == "pc-fmala") return FreshPcFmala{s.step_size, s.bias_correction, s.curvature_floor, s.vectors};
-  if (name == "newton-line")
-    return NewtonLine{s.relaxation, s.curvature_floor, s.inner, s.tangent, s.vectors};
-  return PcLineFmala{s.step_size, s.curvature_floor, s.inner, s.tangent, s.vectors};
+  const ordered_json options = settle_options(find_sampler(s.sampler), s.options);
+  std::optional<Kernel> kernel;
+  for_each_kernel([&]<class K>() {
+    if (K::facts.name != s.sampler) return;
+    if constexpr (has_tangent_kind<K>)
+      if (options.at("tangent") != to_string(K::tangent_kind)) return;
+    kernel = kernel_of<K>(s, options);
+  });
+  if (!kernel) throw UsageError(fmt::format("the sampler {} belongs to models that have it", s.sampler));
+  return *kernel;
+}
+
+double step_size(const Kernel& kernel) {
+  return std::visit(
+      []<class K>(const K& k) {
+        if constexpr (has_step_size<K>)
+          return k.step_size;
+        else
+          return 1.0;
+      },
+      kernel);
+}
+
+void set_step_size(Kernel& kernel, double step_size) {
+  std::visit(
+      [&]<class K>(K& k) {
+        if constexpr (has_step_size<K>) k.step_size = step_size;
+      },
+      kernel);
+}
+
+std::size_t moves_per_step(const Kernel& kernel) {
+  return std::visit(
+      []<class K>(const K& k) -> std::size_t {
+        if constexpr (has_inner<K>)
+          return k.inner;
+        else
+          return 1;
+      },
+      kernel);
 }
 
 void transfer(Archive& archive, State& state) {

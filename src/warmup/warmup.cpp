@@ -43,7 +43,7 @@ WarmUp::WarmUp(const WarmUpSettings& settings, const AnyTarget& target)
 
 void WarmUp::set_step_size(double step_size) {
   settings_.kernel.step_size = usable(step_size);
-  kernel_ = make_kernel(settings_.kernel);
+  onward::set_step_size(kernel_, settings_.kernel.step_size);
 }
 
 void WarmUp::search_step_size(const State& state, AnyTarget& target, const Stream& stream,
@@ -123,18 +123,19 @@ void WarmUp::transfer(Archive& archive) {
   averaging_.transfer(archive);
   learner_.transfer(archive);
   windows_.transfer(archive);
-  if (archive.loading()) kernel_ = make_kernel(settings_.kernel);
+  if (archive.loading()) set_step_size(settings_.kernel.step_size);
 }
 
 FrozenKernel WarmUp::freeze() const& { return WarmUp(*this).freeze(); }
 
 FrozenKernel WarmUp::freeze() && {
-  FrozenKernel frozen{settings_.kernel, std::move(metric_), kernel_, std::move(directions_)};
-  if (settings_.adapt_step_size) {
-    frozen.settings.step_size = usable(averaging_.average());
-    frozen.kernel = make_kernel(frozen.settings);
-  }
+  FrozenKernel frozen{std::move(metric_), kernel_, std::move(directions_)};
+  onward::set_step_size(frozen.kernel, frozen_step_size());
   return frozen;
+}
+
+double WarmUp::frozen_step_size() const {
+  return settings_.adapt_step_size ? usable(averaging_.average()) : step_size(kernel_);
 }
 
 void check_dense_metric(std::size_t dimension, std::size_t chains) {

@@ -432,10 +432,10 @@ TEST(MakeDirections, RefusesWhatWouldNotBeExact) {
     refused(name, needed_law(make_kernel({.sampler = "fmala"})),
             {"`directions` " + name, "not exact", "sphere", "`tangent` fresh with frames", "line sampler"});
   for (const std::string name : {"axes", "blocks", "sphere+axes"})
-    refused(name, needed_law(make_kernel({.sampler = "pc-fmala", .tangent = Tangent::fresh})),
+    refused(name, needed_law(make_kernel({.sampler = "pc-fmala", .options = {{"tangent", "fresh"}}})),
             {"`directions` " + name, "not exact", "exchangeable", "sphere or frames"});
   EXPECT_NO_THROW(make_directions(
-      "frames", needed_law(make_kernel({.sampler = "fmala", .tangent = Tangent::fresh})), 5, names));
+      "frames", needed_law(make_kernel({.sampler = "fmala", .options = {{"tangent", "fresh"}}})), 5, names));
 }
 
 /// Behind the type that holds any kernel and the one that holds any source the refusal is an exception.
@@ -452,8 +452,8 @@ TEST(Step, RefusesASourceThatDoesNotServeTheKernel) {
   const Stream stream(1, 0);
   for (const std::string sampler : {"fmala", "pc-fmala"})
     for (const auto tangent : {Tangent::kept, Tangent::fresh})
-      EXPECT_THROW(step(make_kernel({.sampler = sampler, .tangent = tangent}), state, target, Metric{},
-                        stream, 1, axes, workspace),
+      EXPECT_THROW(step(make_kernel({.sampler = sampler, .options = {{"tangent", to_string(tangent)}}}),
+                        state, target, Metric{}, stream, 1, axes, workspace),
                    UsageError);
   EXPECT_NO_THROW(
       step(make_kernel({.sampler = "newton-line"}), state, target, Metric{}, stream, 1, axes, workspace));

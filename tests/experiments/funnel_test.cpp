@@ -81,8 +81,8 @@ TEST(Funnel, FiguresAreThoseOfChainsAlone) {
           for (double& x : state.position) x *= 0.1;
           state.value = model.value(state.position);
           Workspace workspace(4);
-          const Kernel kernel =
-              make_kernel({.sampler = row.sampler, .step_size = cell.step_size, .curvature_floor = 0});
+          const Kernel kernel = make_kernel(
+              {.sampler = row.sampler, .step_size = cell.step_size, .options = {{"curvature_floor", 0}}});
           for (std::uint64_t number = 1; number <= s.steps; ++number) {
             step(kernel, state, model, Metric{}, StepRandom(stream, number), workspace);
             sum += state.position[0];

@@ -25,7 +25,8 @@ const Case cases[] = {{"fmala", 0.1}, {"line-fmala", 0.1}, {"pc-fmala", 0.8}, {"
 TEST(SingleStep, ProposesAndAcceptsAsTheKernelDoes) {
   AnyTarget model(target(2, models::RosenbrockDensity{}));
   for (const auto& [sampler, step_size] : cases) {
-    const Kernel kernel = make_kernel({.sampler = sampler, .step_size = step_size, .curvature_floor = 0});
+    const Kernel kernel =
+        make_kernel({.sampler = sampler, .step_size = step_size, .options = {{"curvature_floor", 0}}});
     int moved = 0, doubtful = 0;
     for (std::uint64_t number = 1; number <= 300; ++number) {
       const Place from{-0.5 + 0.005 * static_cast<double>(number), 0.3};

@@ -96,7 +96,7 @@ TEST_F(Trace, IsOfLineKernelsOneMoveAStep) {
   s.sampler = "mala";
   EXPECT_THAT(refused(s), ::testing::HasSubstr("which mala does not"));
   s = settings();
-  s.inner = 2;
+  s.sampler_options["inner"] = 2;
   EXPECT_THAT(refused(s), ::testing::HasSubstr("one move a step"));
 }
 

@@ -197,13 +197,15 @@ TEST_F(Registry, ARegressionFromFilesIsTheOneMadeByHand) {
   for (std::size_t c = 0; c < 2; ++c) EXPECT_EQ(run.chains[c].values, by_hand.chains[c].values);
 
   // Its relaxation is its own unless one is given, and a kernel's is 1.
-  EXPECT_EQ(run.settings.relaxation, glm::AxisOptions{}.relaxation);
+  const auto relaxation = [](const onward::Run& of) { return of.settings.sampler_options.at("relaxation"); };
+  EXPECT_EQ(relaxation(run), glm::AxisOptions{}.relaxation);
   EXPECT_EQ(
-      sample(build(by_words), {.relaxation = 1.1, .draws = 5, .chains = 1, .seed = 4}).settings.relaxation,
+      relaxation(sample(build(by_words),
+                        {.sampler_options = {{"relaxation", 1.1}}, .draws = 5, .chains = 1, .seed = 4})),
       1.1);
-  EXPECT_EQ(sample(build(by_words), {.sampler = "newton-line", .warmup = 10, .draws = 5, .seed = 4})
-                .settings.relaxation,
-            1);
+  EXPECT_EQ(
+      relaxation(sample(build(by_words), {.sampler = "newton-line", .warmup = 10, .draws = 5, .seed = 4})),
+      1);
   ModelSpec gone = by_words;
   gone.options["y"] = path("none.npy").string();
   EXPECT_THAT(error_of([&] { build(gone); }), HasSubstr("none.npy"));

@@ -300,7 +300,7 @@ TEST_P(NetCase, ChainsAreTheSameWithoutLines) {
   const Stream stream(8, 0);
   for (const std::string source : {"blocks", "frames+axes"})
     for (const std::string sampler : {"line-fmala", "newton-line", "rwm"}) {
-      const Kernel kernel = make_kernel({.sampler = sampler, .step_size = 0.05, .inner = 2});
+      const Kernel kernel = make_kernel({.sampler = sampler, .step_size = 0.05, .options = {{"inner", 2}}});
       const auto run = [&](AnyTarget target) {
         State state;
         state.position = posed.made.theta;

@@ -214,7 +214,7 @@ TEST(Choice, OfAModelThatCannotStartIsAnError) {
 
 TEST(Choice, RefusesWrongSettingsLikeAnyRun) {
   RunSettings s = automatic();
-  s.relaxation = 2;
+  s.sampler_options["relaxation"] = 2;
   EXPECT_THROW(sample(target(3, StandardNormal{}), s), UsageError);
   s = automatic();
   s.directions = "circle";

@@ -162,7 +162,7 @@ TEST(Run, ThinnedDrawsAreEveryKthDraw) {
 TEST(Run, KeepsTheTargetsCountsAndTheStepSize) {
   RunSettings s = quick("line-fmala");
   s.step_size = 0.4;
-  s.tangent = Tangent::fresh;
+  s.sampler_options["tangent"] = "fresh";
   const auto run = sample(target(3, Bent{}), s);
   for (const auto& chain : run.chains) {
     EXPECT_EQ(chain.step_size, 0.4);
@@ -179,7 +179,7 @@ TEST(Run, KeptTangentsGiveLineKernelsTheSameDrawsForFewerEvaluations) {
   for (const std::string sampler : {"line-fmala", "pc-line-fmala", "newton-line"}) {
     RunSettings s = quick(sampler), fresh = quick(sampler);
     s.warmup = fresh.warmup = 600;
-    fresh.tangent = Tangent::fresh;
+    fresh.sampler_options["tangent"] = "fresh";
     const AnyTarget t = target(4, Bent{});
     const auto once = sample(t, s), twice = sample(t, fresh);
     EXPECT_TRUE(same_draws(once, twice)) << sampler;
@@ -192,7 +192,7 @@ TEST(Run, KeptTangentsGiveFmalaHalfTheEvaluations) {
   for (const std::string sampler : {"fmala", "pc-fmala"}) {
     RunSettings s = quick(sampler), fresh = quick(sampler);
     s.step_size = fresh.step_size = 0.3;
-    fresh.tangent = Tangent::fresh;
+    fresh.sampler_options["tangent"] = "fresh";
     const AnyTarget t = target(4, Bent{});
     const auto once = sample(t, s), twice = sample(t, fresh);
     for (std::size_t c = 0; c < 4; ++c) {
@@ -243,7 +243,7 @@ TEST(Run, RefusesDirectionsBeforeItStarts) {
   refused(s, "not exact");
   s.directions = "frames";
   refused(s, "`tangent` fresh");
-  s.tangent = Tangent::fresh;
+  s.sampler_options["tangent"] = "fresh";
   EXPECT_EQ(sample(target(3, Bent{}), s).draws(), 50u);
   s.directions = "circle";
   refused(s, "'circle'");
@@ -252,7 +252,7 @@ TEST(Run, RefusesDirectionsBeforeItStarts) {
 TEST(Run, MalaAsPublishedGivesTheSameDrawsForTwiceTheGradients) {
   RunSettings s = quick("mala"), published = quick("mala");
   s.step_size = published.step_size = 0.5;  // no search, so that gradients can be counted
-  published.as_published = true;
+  published.sampler_options["as_published"] = true;
   const AnyTarget t = target(4, Bent{});
   const auto kept = sample(t, s), twice = sample(t, published);
   EXPECT_TRUE(same_draws(kept, twice));

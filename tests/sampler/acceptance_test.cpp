@@ -102,42 +102,46 @@ std::vector<Case> cases() {
   list.push_back({"rwm", {.sampler = "rwm", .step_size = eta}, [=](BruteForce& b) { return b.rwm(eta); }});
   list.push_back({"mala", {.sampler = "mala", .step_size = eta}, [=](BruteForce& b) { return b.mala(eta); }});
   list.push_back({"mala as published",
-                  {.sampler = "mala", .step_size = eta, .as_published = true},
+                  {.sampler = "mala", .step_size = eta, .options = {{"as_published", true}}},
                   [=](BruteForce& b) { return b.mala(eta); }});
   for (auto c : {BiasCorrection::none, BiasCorrection::coupled, BiasCorrection::drift}) {
     const std::string with = " with bias correction " + std::string(to_string(c));
     list.push_back({"fmala" + with,
-                    {.sampler = "fmala", .step_size = eta, .bias_correction = c},
+                    {.sampler = "fmala", .step_size = eta, .options = {{"bias_correction", to_string(c)}}},
                     [=](BruteForce& b) { return b.fmala(eta, c); }});
     list.push_back({"fresh fmala" + with,
-                    {.sampler = "fmala", .step_size = eta, .bias_correction = c, .tangent = Tangent::fresh},
-                    [=](BruteForce& b) { return b.fmala(eta, c); }});
-    list.push_back({"line-fmala" + with,
-                    {.sampler = "line-fmala", .step_size = eta, .bias_correction = c},
-                    [=](BruteForce& b) { return b.line_fmala(eta, c); }});
-    for (double floor : {0.0, 0.1})
-      list.push_back(
-          {"pc-fmala" + with + " floor " + std::to_string(floor),
-           {.sampler = "pc-fmala", .step_size = eta, .bias_correction = c, .curvature_floor = floor},
-           [=](BruteForce& b) { return b.pc_fmala(eta, c, floor); }});
-    list.push_back({"fresh pc-fmala" + with,
-                    {.sampler = "pc-fmala",
+                    {.sampler = "fmala",
                      .step_size = eta,
-                     .bias_correction = c,
-                     .curvature_floor = 0.1,
-                     .tangent = Tangent::fresh},
-                    [=](BruteForce& b) { return b.pc_fmala(eta, c, 0.1); }});
+                     .options = {{"bias_correction", to_string(c)}, {"tangent", "fresh"}}},
+                    [=](BruteForce& b) { return b.fmala(eta, c); }});
+    list.push_back(
+        {"line-fmala" + with,
+         {.sampler = "line-fmala", .step_size = eta, .options = {{"bias_correction", to_string(c)}}},
+         [=](BruteForce& b) { return b.line_fmala(eta, c); }});
+    for (double floor : {0.0, 0.1})
+      list.push_back({"pc-fmala" + with + " floor " + std::to_string(floor),
+                      {.sampler = "pc-fmala",
+                       .step_size = eta,
+                       .options = {{"bias_correction", to_string(c)}, {"curvature_floor", floor}}},
+                      [=](BruteForce& b) { return b.pc_fmala(eta, c, floor); }});
+    list.push_back(
+        {"fresh pc-fmala" + with,
+         {.sampler = "pc-fmala",
+          .step_size = eta,
+          .options = {{"bias_correction", to_string(c)}, {"curvature_floor", 0.1}, {"tangent", "fresh"}}},
+         [=](BruteForce& b) { return b.pc_fmala(eta, c, 0.1); }});
   }
   for (double floor : {0.0, 0.1})
     list.push_back({"pc-line-fmala floor " + std::to_string(floor),
-                    {.sampler = "pc-line-fmala", .step_size = 1.2, .curvature_floor = floor},
+                    {.sampler = "pc-line-fmala", .step_size = 1.2, .options = {{"curvature_floor", floor}}},
                     [=](BruteForce& b) { return b.pc_line_fmala(1.2, floor); }});
   for (double relaxation : {0.5, 1.0, 1.5})
-    list.push_back({"newton-line of relaxation " + std::to_string(relaxation),
-                    {.sampler = "newton-line", .curvature_floor = 0.1, .relaxation = relaxation},
-                    [=](BruteForce& b) { return b.newton_line(relaxation, 0.1); }});
+    list.push_back(
+        {"newton-line of relaxation " + std::to_string(relaxation),
+         {.sampler = "newton-line", .options = {{"curvature_floor", 0.1}, {"relaxation", relaxation}}},
+         [=](BruteForce& b) { return b.newton_line(relaxation, 0.1); }});
   list.push_back({"fresh newton-line without a floor",
-                  {.sampler = "newton-line", .curvature_floor = 0, .tangent = Tangent::fresh},
+                  {.sampler = "newton-line", .options = {{"curvature_floor", 0}, {"tangent", "fresh"}}},
                   [=](BruteForce& b) { return b.newton_line(1, 0); }});
   return list;
 }

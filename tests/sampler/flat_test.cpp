@@ -16,7 +16,8 @@ namespace {
 /// Share of chains whose place is in (-1, 1) after so many steps from a start.
 double share_inside(const AnyTarget& density, const std::string& sampler, double start, int chains,
                     int steps) {
-  const Kernel kernel = make_kernel({.sampler = sampler, .step_size = 1.5, .curvature_floor = 0.1});
+  const Kernel kernel =
+      make_kernel({.sampler = sampler, .step_size = 1.5, .options = {{"curvature_floor", 0.1}}});
   AnyTarget target = density;
   const Metric metric;
   Workspace workspace(1);

@@ -75,8 +75,9 @@ TEST(KeptTangent, GivesLineKernelsTheSameDrawsForFewerEvaluations) {
           for (const std::size_t inner : {1, 3}) {
             SCOPED_TRACE(name + ", " + sampler + ", directions " + source + ", inner " +
                          std::to_string(inner) + ", metric " + std::string(to_string(metric.kind())));
-            KernelSettings kept{.sampler = sampler, .step_size = step_size, .inner = inner}, fresh = kept;
-            fresh.tangent = Tangent::fresh;
+            KernelSettings kept{.sampler = sampler, .step_size = step_size, .options = {{"inner", inner}}},
+                fresh = kept;
+            fresh.options["tangent"] = "fresh";
             const Trace once = trace(model, kept, source, metric),
                         twice = trace(model, fresh, source, metric);
             EXPECT_TRUE(same_bits(once.draws, twice.draws));
@@ -113,7 +114,7 @@ struct BlindThere {
 
 TEST(KeptTangent, GivesTheSameDrawsWhereJetsFailAlongSomeDirections) {
   KernelSettings kept{.sampler = "newton-line"}, fresh = kept;
-  fresh.tangent = Tangent::fresh;
+  fresh.options["tangent"] = "fresh";
   const Trace once = trace(BlindThere{}, kept, "sphere", {}),
               twice = trace(BlindThere{}, fresh, "sphere", {});
   EXPECT_TRUE(same_bits(once.draws, twice.draws));
@@ -137,7 +138,7 @@ TEST(KeptTangent, TakesPairsWhileTheyPay) {
   for (const double step_size : {0.01, 0.9, 60.0}) {
     const KernelSettings settings{.sampler = "line-fmala", .step_size = step_size};
     KernelSettings fresh = settings;
-    fresh.tangent = Tangent::fresh;
+    fresh.options["tangent"] = "fresh";
     const Trace paid = trace(PricedPairs{model}, settings, "sphere", {}),
                 plain = trace(model, fresh, "sphere", {});
     EXPECT_TRUE(same_bits(paid.draws, plain.draws)) << step_size;
@@ -170,7 +171,7 @@ TEST(KeptTangent, GivesFmalaOneEvaluationAStep) {
   const AnyTarget model = models::make("eight-schools").target;
   for (const std::string sampler : {"fmala", "pc-fmala"}) {
     KernelSettings kept{.sampler = sampler, .step_size = 0.3}, fresh = kept;
-    fresh.tangent = Tangent::fresh;
+    fresh.options["tangent"] = "fresh";
     const Trace once = trace(model, kept, "sphere", {}), twice = trace(model, fresh, "sphere", {});
     EXPECT_EQ(twice.counts.jets(), 2 * steps) << sampler;
     // and one more at the start, and where the tangent is drawn anew

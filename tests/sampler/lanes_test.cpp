@@ -78,27 +78,28 @@ void expect_same_bits(const Kernel& kernel, const KernelSettings& settings, std:
 template <class Density>
 void expect_all_kernels(std::size_t dimension, const Density& density, double eta) {
   const auto settings = [&](const char* name, double step_size, double floor) {
-    return KernelSettings{.sampler = name, .step_size = step_size, .curvature_floor = floor};
+    return KernelSettings{.sampler = name, .step_size = step_size, .options = {{"curvature_floor", floor}}};
   };
   expect_same_bits(BasicRwm<Batch>{Batch(eta)}, settings("rwm", eta, 0), dimension, density);
   expect_same_bits(BasicFmala<Batch>{Batch(eta)}, settings("fmala", eta, 0), dimension, density);
   expect_same_bits(BasicLineFmala<Batch>{Batch(eta)}, settings("line-fmala", eta, 0), dimension, density);
-  expect_same_bits(BasicPcFmala<Batch>{Batch(0.3)}, settings("pc-fmala", 0.3, 0), dimension, density);
+  expect_same_bits(BasicPcFmala<Batch>{.step_size = Batch(0.3), .curvature_floor = 0},
+                   settings("pc-fmala", 0.3, 0), dimension, density);
   const auto fresh = [](KernelSettings s) {
-    s.tangent = Tangent::fresh;
+    s.options["tangent"] = "fresh";
     return s;
   };
   expect_same_bits(BasicFmala<Batch, Tangent::fresh>{Batch(eta)}, fresh(settings("fmala", eta, 0)), dimension,
                    density);
-  expect_same_bits(BasicPcFmala<Batch, Tangent::fresh>{Batch(0.3)}, fresh(settings("pc-fmala", 0.3, 0)),
-                   dimension, density);
+  expect_same_bits(BasicPcFmala<Batch, Tangent::fresh>{.step_size = Batch(0.3), .curvature_floor = 0},
+                   fresh(settings("pc-fmala", 0.3, 0)), dimension, density);
   expect_same_bits(BasicPcLineFmala<Batch>{Batch(1.2), 0.1}, settings("pc-line-fmala", 1.2, 0.1), dimension,
                    density);
   for (const double relaxation : {1.0, 1.5})
     for (const std::size_t inner : {1, 3}) {
       KernelSettings newton = settings("newton-line", 1, 0.1);
-      newton.relaxation = relaxation;
-      newton.inner = inner;
+      newton.options["relaxation"] = relaxation;
+      newton.options["inner"] = inner;
       expect_same_bits(
           BasicNewtonLine<Batch>{.relaxation = relaxation, .curvature_floor = 0.1, .inner = inner}, newton,
           dimension, density);

@@ -86,22 +86,21 @@ std::vector<KernelSettings> kernels() {
   const double eta = 0.01;
   std::vector<KernelSettings> all{{.sampler = "rwm", .step_size = eta},
                                   {.sampler = "line-fmala", .step_size = 1.5},
-                                  {.sampler = "line-fmala", .step_size = 1.5, .inner = 3},
+                                  {.sampler = "line-fmala", .step_size = 1.5, .options = {{"inner", 3}}},
                                   {.sampler = "pc-line-fmala", .step_size = 1.5},
-                                  {.sampler = "newton-line", .inner = 2}};
+                                  {.sampler = "newton-line", .options = {{"inner", 2}}}};
   for (const Tangent tangent : {Tangent::kept, Tangent::fresh}) {
-    all.push_back({.sampler = "fmala", .step_size = eta, .tangent = tangent});
+    all.push_back({.sampler = "fmala", .step_size = eta, .options = {{"tangent", to_string(tangent)}}});
     all.push_back({.sampler = "pc-fmala",
                    .step_size = eta,
-                   .bias_correction = BiasCorrection::coupled,
-                   .tangent = tangent});
+                   .options = {{"bias_correction", "coupled"}, {"tangent", to_string(tangent)}}});
   }
   return all;
 }
 
 TEST(Regenerated, DrawsAreTheSameAndNothingIsHeld) {
   for (const auto& settings : kernels()) {
-    const std::string name = settings.sampler + " " + std::string(to_string(settings.tangent));
+    const std::string name = settings.sampler + " " + settings.options.dump();
     const Trace held = trace(settings, Vectors::held), regenerated = trace(settings, Vectors::regenerated);
     EXPECT_TRUE(held == regenerated) << name;
     EXPECT_EQ(regenerated.vectors, 0u) << name;

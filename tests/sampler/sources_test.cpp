@@ -15,9 +15,9 @@ namespace {
 
 const std::vector<KernelSettings> line_kernels{
     {.sampler = "line-fmala", .step_size = 0.7},
-    {.sampler = "pc-line-fmala", .step_size = 1.2, .inner = 2},
+    {.sampler = "pc-line-fmala", .step_size = 1.2, .options = {{"inner", 2}}},
     {.sampler = "newton-line"},
-    {.sampler = "newton-line", .tangent = Tangent::fresh, .relaxation = 1.5}};
+    {.sampler = "newton-line", .options = {{"tangent", "fresh"}, {"relaxation", 1.5}}}};
 const std::vector<std::string> sources{
     "sphere", "frames", "axes", "blocks", "frames*3+axes", "axes+blocks*0.5+sphere", "blocks:x.1+w,x.2"};
 const std::vector<std::string> names{"w", "x.1", "x.2"};  // in three dimensions
@@ -49,10 +49,10 @@ TEST(Sources, LeaveTargetsInvariantUnderLineKernelsLong) { expect_line_kernels_e
 TEST(Sources, OrthogonalPairsLeaveTargetsInvariantUnderFreshFmala) {
   for (const auto& metric : some_metrics())
     for (const auto& model : {gaussian(), funnel()}) {
-      expect_exact(model, {.sampler = "fmala", .step_size = 0.6, .tangent = Tangent::fresh}, "frames", metric,
-                   20'000, 8);
-      expect_exact(model, {.sampler = "pc-fmala", .step_size = 0.6, .tangent = Tangent::fresh}, "frames",
+      expect_exact(model, {.sampler = "fmala", .step_size = 0.6, .options = {{"tangent", "fresh"}}}, "frames",
                    metric, 20'000, 8);
+      expect_exact(model, {.sampler = "pc-fmala", .step_size = 0.6, .options = {{"tangent", "fresh"}}},
+                   "frames", metric, 20'000, 8);
     }
 }
 
@@ -63,8 +63,9 @@ TEST(Sources, LeaveAGaussianOfFortyDimensionsInvariant) {
     for (const std::string source : {"frames", "axes+frames"})
       expect_exact(wide_gaussian(40), settings, source, {}, 3'000, 45);
   for (const auto tangent : {Tangent::kept, Tangent::fresh})
-    expect_exact(wide_gaussian(40), {.sampler = "fmala", .step_size = 0.3, .tangent = tangent}, "auto", {},
-                 3'000, 45);
+    expect_exact(wide_gaussian(40),
+                 {.sampler = "fmala", .step_size = 0.3, .options = {{"tangent", to_string(tangent)}}}, "auto",
+                 {}, 3'000, 45);
 }
 
 /// Steps of newton-line that an independent draw of a standard normal costs.

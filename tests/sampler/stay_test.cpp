@@ -67,7 +67,8 @@ TEST(Stay, NewtonLineDoesNotStickInAMillionStepsLong) { expect_no_sticking(1'000
 /// A kernel that goes by the curvature alone does: the test could tell.
 TEST(Stay, WithoutAFloorChainsStick) {
   const Stays found =
-      stays(log_gamma(1), {.sampler = "pc-line-fmala", .step_size = 1.4, .curvature_floor = 0}, 200'000);
+      stays(log_gamma(1), {.sampler = "pc-line-fmala", .step_size = 1.4, .options = {{"curvature_floor", 0}}},
+            200'000);
   EXPECT_GT(found.longest, 500u);
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,14 @@ namespace {
 
 struct Normal {
   static std::size_t dimension() { return 5; }
+  static double gradient(VectorView theta, std::span<double> out) {
+    double value = 0;
+    for (std::size_t i = 0; i < theta.size(); ++i) {
+      out[i] = -theta[i];
+      value -= 0.5 * theta[i] * theta[i];
+    }
+    return value;
+  }
   static Jet jet(VectorView theta, VectorView v, Order) {
     Jet jet;
     for (std::size_t i = 0; i < theta.size(); ++i) {
@@ -25,8 +34,12 @@ struct Normal {
   }
 };
 
-/// Vectors of the workspace after some steps.
-std::size_t vectors_of(const std::string& sampler, const Metric& metric) {
+/// Vectors of the workspace after some steps, and with the state's those that a chain holds.
+struct Held {
+  std::size_t workspace = 0, all = 0;
+};
+
+Held vectors_of(const std::string& sampler, const Metric& metric) {
   AnyTarget target{Normal{}};
   const Kernel kernel = make_kernel({.sampler = sampler, .step_size = 0.5});
   State state;
@@ -36,23 +49,32 @@ std::size_t vectors_of(const std::string& sampler, const Metric& metric) {
   const Stream stream(1, 0);
   for (std::uint64_t number = 1; number <= 3; ++number)
     step(kernel, state, target, metric, StepRandom(stream, number), w);
-  std::size_t count = 0;
+  Held held;
   for (const auto* vector :
        {&w.noise, &w.direction, &w.reverse, &w.move, &w.pushed, &w.next, &w.proposal, &w.gradient}) {
     EXPECT_TRUE(vector->empty() || vector->size() == 5);
-    count += vector->empty() ? 0 : 1;
+    held.workspace += vector->empty() ? 0 : 1;
   }
-  return count;
+  held.all = held.workspace;
+  for (const auto* vector : {&state.position, &state.gradient, &state.tangent})
+    held.all += vector->empty() ? 0 : 1;
+  return held;
 }
 
 TEST(Workspace, HoldsWhatTheKernelUses) {
   const Metric none, diagonal = Metric::diagonal(std::vector<double>(5, 1.0));
   // A direction, which without a metric is there once; the proposal is the target's.
   for (const std::string line : {"line-fmala", "pc-line-fmala", "newton-line", "rwm"}) {
-    EXPECT_EQ(vectors_of(line, none), 1u) << line;
-    EXPECT_EQ(vectors_of(line, diagonal), 2u) << line;
+    EXPECT_EQ(vectors_of(line, none).workspace, 1u) << line;
+    EXPECT_EQ(vectors_of(line, diagonal).workspace, 2u) << line;
   }
-  for (const std::string all : {"fmala", "pc-fmala"}) EXPECT_EQ(vectors_of(all, none), 6u) << all;
+  for (const std::string all : {"fmala", "pc-fmala"}) EXPECT_EQ(vectors_of(all, none).workspace, 6u) << all;
+}
+
+/// Memory is estimated by what kernels say of themselves.
+TEST(Workspace, IsWhatKernelsSay) {
+  for (const auto& sampler : samplers())
+    if (sampler.kernel) EXPECT_EQ(vectors_of(sampler.name, {}).all, sampler.held_vectors) << sampler.name;
 }
 
 }  // namespace

@@ -452,7 +452,7 @@ TEST(WarmUp, ReachesTheWantedAcceptanceForEverySampler) {
 TEST(WarmUp, LeavesNewtonLineAsItIs) {
   const Outcome outcome =
       warm_up(target(10, Normal{std::vector<double>(10, 3.0)}), with("newton-line", MetricKind::dense), 300);
-  EXPECT_EQ(outcome.frozen.settings.step_size, 1);
+  EXPECT_EQ(step_size(outcome.frozen.kernel), 1);
   EXPECT_EQ(std::get<NewtonLine>(outcome.frozen.kernel).relaxation, 1);
   EXPECT_TRUE(std::holds_alternative<FrameDirections>(outcome.frozen.directions));
   EXPECT_GT(outcome.acceptance, 1 - NewtonLine::plain_share);
@@ -575,7 +575,7 @@ TEST(WarmUp, MetricAlone) {
   settings.adapt_step_size = false;
   settings.kernel.step_size = 0.7;
   const Outcome outcome = warm_up(target(2, Normal{{0.5, 2}}), settings, 2000);
-  EXPECT_EQ(outcome.frozen.settings.step_size, 0.7);
+  EXPECT_EQ(step_size(outcome.frozen.kernel), 0.7);
   EXPECT_EQ(std::get<LineFmala>(outcome.frozen.kernel).step_size, 0.7);
   ASSERT_EQ(outcome.frozen.metric.kind(), MetricKind::diag);
   EXPECT_NEAR(outcome.frozen.metric.scale()[0], 0.5, 0.15);
@@ -599,7 +599,7 @@ TEST(WarmUp, WithBothSwitchedOffIsThePlainKernel) {
   for (std::uint64_t number = 1; number <= 150; ++number)
     step(kernel, state, t, Metric{}, stream, number, directions, workspace);
   EXPECT_EQ(std::memcmp(outcome.state.position.data(), state.position.data(), 3 * sizeof(double)), 0);
-  EXPECT_EQ(outcome.frozen.settings.step_size, 0.9);
+  EXPECT_EQ(step_size(outcome.frozen.kernel), 0.9);
   EXPECT_EQ(outcome.frozen.metric.kind(), MetricKind::none);
 }
 
@@ -614,7 +614,7 @@ TEST(WarmUp, TheSearchLeavesTheStateAlone) {
   warmup.search_step_size(state, t, Stream(1, 0), workspace);
   EXPECT_EQ(state.position, before.position);
   EXPECT_EQ(state.value, before.value);
-  EXPECT_NE(warmup.freeze().settings.step_size, 1) << "the search found nothing better than where it began";
+  EXPECT_NE(warmup.frozen_step_size(), 1) << "the search found nothing better than where it began";
 }
 
 // Nothing about a frozen kernel can adapt: it is a record, without the functions of a warm-up.
@@ -634,23 +634,22 @@ TEST(WarmUp, WhatIsFrozenStaysWhileTheWarmUpGoesOn) {
   WarmUp warmup(with("rwm", MetricKind::none), t);
   for (std::uint64_t n = 1; n <= 20; ++n) warmup.step(state, t, stream, n, workspace);
   const FrozenKernel frozen = warmup.freeze();
-  const double kept = frozen.settings.step_size;
+  const double kept = step_size(frozen.kernel);
   for (std::uint64_t n = 21; n <= 60; ++n) warmup.step(state, t, stream, n, workspace);
-  EXPECT_NE(warmup.freeze().settings.step_size, kept);
-  EXPECT_EQ(frozen.settings.step_size, kept);
+  EXPECT_NE(warmup.frozen_step_size(), kept);
   EXPECT_EQ(std::get<Rwm>(frozen.kernel).step_size, kept);
 }
 
 TEST(WarmUp, GivesUsableSettingsOnAFlatTargetAndOnOneThatRejectsAll) {
   const AnyTarget flat = target(1, [](const auto& t) { return 0.0 * t[0]; });
   const Outcome far = warm_up(flat, with("rwm", MetricKind::none), 20'000);
-  EXPECT_TRUE(std::isfinite(far.frozen.settings.step_size));
+  EXPECT_TRUE(std::isfinite(step_size(far.frozen.kernel)));
   const AnyTarget point = target(1, [](const auto& t) {
     const double x = value_of(t[0]);
     return (x == 0.5 ? 0.0 : -std::numeric_limits<double>::infinity()) + 0.0 * t[0];
   });
   const Outcome stuck = warm_up(point, with("rwm", MetricKind::none), 20'000);
-  EXPECT_GT(stuck.frozen.settings.step_size, 0);
+  EXPECT_GT(step_size(stuck.frozen.kernel), 0);
   EXPECT_EQ(stuck.state.position[0], 0.5);
 }
 

@@ -18,6 +18,7 @@
 #include "onward/glm/posterior.hpp"
 #include "onward/glm/whitening.hpp"
 #include "onward/run/run.hpp"
+#include "onward/sampler/samplers.hpp"
 
 namespace onward::glm {
 
@@ -35,8 +36,10 @@ struct AxisOptions {
 class AxisChainMaker final : public ChainMaker {
  public:
   static constexpr const char* sampler = "axes";    ///< its name in settings
+  static SamplerInfo describe();                    ///< for the registry of samplers
   static constexpr std::size_t usual_warmup = 100;  ///< sweeps
-  /// A design of floats that nobody else holds will give its memory to the whitened columns.
+  /// A design of floats that nobody else holds will give its memory to the whitened columns. The relaxation
+  /// that settings have counts, if they have one.
   explicit AxisChainMaker(Posterior posterior, const AxisOptions& options = {});
   ~AxisChainMaker() override;
 

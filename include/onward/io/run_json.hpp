@@ -1,6 +1,5 @@
 #pragma once
-// A run in JSON: its settings as run.json keeps them, and its results as `sample --json` and summary.json
-// have them.
+// The results of a run in JSON, as `sample --json` and summary.json have them.
 
 #include <string>
 #include <vector>
@@ -11,8 +10,6 @@
 #include "onward/run/tune.hpp"
 
 namespace onward {
-
-nlohmann::ordered_json settings_json(const RunSettings& resolved);
 
 /// How the sampler was chosen.
 nlohmann::ordered_json choice_json(const Choice& choice);

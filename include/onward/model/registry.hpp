@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "onward/model/model.hpp"
-#include "onward/model/option.hpp"
+#include "onward/util/option.hpp"
 
 namespace onward {
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "onward/direction/metric.hpp"
 #include "onward/sampler/kernel.hpp"
 #include "onward/sampler/regenerated.hpp"
@@ -31,15 +33,11 @@ struct RunSettings {
   /// With a step size: warm-up finds one of its own all the same, to learn the metric by, and the given one
   /// is for the draws. So a search compares step sizes with one metric.
   bool adapt_in_warmup = false;
-  BiasCorrection bias_correction = BiasCorrection::none;
-  double curvature_floor = 0.1;
-  bool as_published = false;
-  Tangent tangent = Tangent::kept;
-  Vectors vectors = Vectors::held;
-  std::size_t inner = 1;                  ///< line kernels: moves along each line
-  std::optional<double> relaxation = {};  ///< newton-line: c, between 0 and 2; 1 without a value, or what the
-                                          ///< model's own sampler takes
-  std::string directions = "auto";        ///< as make_directions() has them
+  /// What the sampler describes as its options, by name: {{"relaxation", 1.3}, {"inner", 2}}. Those that only
+  /// other samplers have change nothing; `onward samplers --json` lists all.
+  nlohmann::ordered_json sampler_options = nlohmann::ordered_json::object();
+  Vectors vectors = Vectors::held;  ///< regenerated: a large network's directions are never in memory
+  std::string directions = "auto";  ///< as make_directions() has them
   std::optional<double> target_acceptance = {};
 
   std::optional<std::size_t> warmup = {};  ///< steps; 1,000 sweeps without a value
@@ -54,13 +52,17 @@ struct RunSettings {
   double temperature = 1;                 ///< samples density^(1/T)
   double max_seconds = 0;                 ///< 0: no limit
   /// Go on until the bulk and tail ESS of every parameter are so large and R-hat is below 1.01; `draws` is
-  /// then the most a chain makes. Judged after 125 draws a chain, then after twice as many each time.
+  /// then the most a chain makes. Judged after `min_draws` of each chain, then after twice as many each time.
   std::optional<double> until_ess = {};
+  std::size_t min_draws = 125;
+
+  /// Whether pilots are to choose the sampler: a step size is for one that is known.
+  bool chooses_sampler() const;
 };
 
-/// Checks every field (UsageError names field, value and what is allowed) and fills in the optional ones. The
-/// sampler auto must have been chosen before; with a fixed step size, which only a known sampler can have, it
-/// is taken for pc-line-fmala.
+/// Checks every field (UsageError names field, value and what is allowed) and fills in the optional ones, the
+/// sampler's options among them. The sampler auto must have been chosen before; with a fixed step size, which
+/// only a known sampler can have, it is taken for pc-line-fmala.
 RunSettings resolve(RunSettings settings, std::size_t dimension);
 
 /// Refuses to look for a sampler without vectors to look with: throws UsageError.

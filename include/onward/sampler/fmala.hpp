@@ -8,11 +8,18 @@ namespace onward {
 
 template <class Real, Tangent tangent = Tangent::kept>
 struct BasicFmala {
+  static constexpr KernelFacts facts{
+      .name = "fmala",
+      .summary = "Langevin drift along a random direction, noise in all: one slope a step",
+      .target_acceptance = 0.25,
+      .held_vectors = 8};
+  static auto options() { return std::tuple{shared_options::bias_correction<BasicFmala>()}; }
+  static constexpr Tangent tangent_kind = tangent;
   static constexpr DirectionLaw needs =
       tangent == Tangent::kept ? DirectionLaw::independent : DirectionLaw::exchangeable;
   static constexpr Order order = Order::slope;
 
-  Real step_size;
+  Real step_size{1};
   BiasCorrection bias_correction = BiasCorrection::none;
   Vectors vectors = Vectors::held;
 

@@ -7,10 +7,19 @@ namespace onward {
 
 template <class Real>
 struct BasicLineFmala {
+  static constexpr KernelFacts facts{.name = "line-fmala",
+                                     .summary = "Langevin along a random line: two slopes a step",
+                                     .line = true,
+                                     .target_acceptance = 0.65,
+                                     .held_vectors = 2};
+  static auto options() {
+    return std::tuple{shared_options::bias_correction<BasicLineFmala>(),
+                      shared_options::inner<BasicLineFmala>(), shared_options::tangent<BasicLineFmala>()};
+  }
   static constexpr DirectionLaw needs = DirectionLaw::any;
   static constexpr Order order = Order::slope;
 
-  Real step_size;
+  Real step_size{1};
   BiasCorrection bias_correction = BiasCorrection::none;  ///< coupled and drift are the same here: η√D for η
   std::size_t inner = 1;
   Tangent tangent = Tangent::kept;

@@ -2,15 +2,30 @@
 // MALA: θ* = θ + η²/2 ∇f + η z, the backpropagation baseline. The gradient at an accepted place is kept, so
 // that a step costs one gradient; as published it is computed anew at both ends.
 
-#include "onward/sampler/kernel.hpp"
+#include "onward/sampler/description.hpp"
 
 namespace onward {
 
 template <class Real>
 struct BasicMala {
+  static constexpr KernelFacts facts{
+      .name = "mala",
+      .summary =
+          "Langevin with full gradients: one gradient a step; by forward mode in few dimensions, else "
+          "reverse",
+      .needs_gradient = true,
+      .piloted = true,
+      .target_acceptance = 0.65,
+      .held_vectors = 9};
+  static auto options() {
+    return std::tuple{
+        described(&BasicMala::as_published,
+                  {.name = "as_published", .help = "two gradients a step, as in the paper: the same draws"})};
+  }
   static constexpr DirectionLaw needs = DirectionLaw::none;
+  static constexpr Order order = Order::slope;
 
-  Real step_size;
+  Real step_size{1};
   bool as_published = false;  ///< two gradients a step: the same draws at twice the price
 
   template <class T, class Random>

@@ -15,6 +15,22 @@ namespace onward {
 
 template <class Real>
 struct BasicNewtonLine {
+  static constexpr KernelFacts facts{
+      .name = "newton-line",
+      .summary = "the normal that fits the line on the spot, sampled exactly: no step size",
+      .line = true,
+      .piloted = true,
+      .held_vectors = 2};
+  static auto options() {
+    return std::tuple{described(&BasicNewtonLine::relaxation, relaxation_option()),
+                      shared_options::curvature_floor<BasicNewtonLine>(),
+                      shared_options::inner<BasicNewtonLine>(), shared_options::tangent<BasicNewtonLine>()};
+  }
+  static Option relaxation_option() {
+    return {.name = "relaxation",
+            .help = "over-relaxed above 1; 1 makes places on a normal's line independent",
+            .range = Range{.low = 0, .high = 2}};
+  }
   static constexpr DirectionLaw needs = DirectionLaw::any;
   static constexpr Order order = Order::curvature;
   static constexpr double longest = 2.25;     ///< widths that the mean of a proposal may be away

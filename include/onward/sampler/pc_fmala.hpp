@@ -10,14 +10,24 @@ namespace onward {
 
 template <class Real, Tangent tangent = Tangent::kept>
 struct BasicPcFmala {
+  static constexpr KernelFacts facts{
+      .name = "pc-fmala",
+      .summary = "fmala scaled by the curvature on the spot: one curvature a step",
+      .target_acceptance = 0.2,
+      .held_vectors = 8};
+  static auto options() {
+    return std::tuple{shared_options::bias_correction<BasicPcFmala>(),
+                      shared_options::curvature_floor<BasicPcFmala>()};
+  }
+  static constexpr Tangent tangent_kind = tangent;
   static constexpr DirectionLaw needs =
       tangent == Tangent::kept ? DirectionLaw::independent : DirectionLaw::exchangeable;
   static constexpr Order order = Order::curvature;
 
-  Real step_size;
+  Real step_size{1};
   BiasCorrection bias_correction =
-      BiasCorrection::none;    ///< coupled and drift: noise divided by √D, drift kept
-  double curvature_floor = 0;  ///< κ of curvature_scale()
+      BiasCorrection::none;      ///< coupled and drift: noise divided by √D, drift kept
+  double curvature_floor = 0.1;  ///< κ of curvature_scale(); 0 is the paper's kernel
   Vectors vectors = Vectors::held;
 
   auto rule(std::size_t dimension) const {

@@ -9,11 +9,20 @@ namespace onward {
 
 template <class Real>
 struct BasicPcLineFmala {
+  static constexpr KernelFacts facts{
+      .name = "pc-line-fmala",
+      .summary = "line-fmala scaled by the curvature on the spot: two curvatures a step",
+      .line = true,
+      .held_vectors = 2};
+  static auto options() {
+    return std::tuple{shared_options::curvature_floor<BasicPcLineFmala>(),
+                      shared_options::inner<BasicPcLineFmala>(), shared_options::tangent<BasicPcLineFmala>()};
+  }
   static constexpr DirectionLaw needs = DirectionLaw::any;
   static constexpr Order order = Order::curvature;
 
-  Real step_size;
-  double curvature_floor = 0;  ///< κ of curvature_scale()
+  Real step_size{1};
+  double curvature_floor = 0.1;  ///< κ of curvature_scale(); 0 is the paper's kernel
   std::size_t inner = 1;
   Tangent tangent = Tangent::kept;
   Vectors vectors = Vectors::held;

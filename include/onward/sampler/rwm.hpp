@@ -3,16 +3,24 @@
 
 #include <optional>
 
-#include "onward/sampler/kernel.hpp"
+#include "onward/sampler/description.hpp"
 #include "onward/sampler/regenerated.hpp"
 
 namespace onward {
 
 template <class Real>
 struct BasicRwm {
+  static constexpr KernelFacts facts{
+      .name = "rwm",
+      .summary = "random-walk Metropolis: one value a step, no derivatives; the baseline",
+      .piloted = true,
+      .target_acceptance = 0.25,
+      .held_vectors = 2};
+  static auto options() { return std::tuple{}; }
   static constexpr DirectionLaw needs = DirectionLaw::none;
+  static constexpr Order order = Order::value;
 
-  Real step_size;
+  Real step_size{1};
   Vectors vectors = Vectors::held;
 
   template <class T, class Random>

@@ -1,12 +1,16 @@
 #pragma once
-// The kernels by name: what there is, what each needs, and one type that holds any of them.
+// The registry of samplers: what there is, what each needs, and one type that holds any kernel. A kernel is
+// added by its header and its place in `Kernel`; everything else is read from how it describes itself
+// (description.hpp).
 
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "onward/direction/directions.hpp"
+#include "onward/sampler/description.hpp"
 #include "onward/sampler/fmala.hpp"
 #include "onward/sampler/line_fmala.hpp"
 #include "onward/sampler/mala.hpp"
@@ -19,50 +23,66 @@ namespace onward {
 
 class AnyTarget;
 
-/// What is worth knowing of a sampler before choosing it.
+/// Any kernel, with fixed settings. Two that share a name are told apart by the option `tangent`.
+using Kernel =
+    std::variant<Rwm, Mala, Fmala, FreshFmala, LineFmala, PcFmala, FreshPcFmala, PcLineFmala, NewtonLine>;
+
+/// What there is to know of a sampler: what its kernel says of itself, as data.
 struct SamplerInfo {
-  std::string_view name;
-  std::string_view summary;
-  bool line;                 ///< one step moves along one direction: D steps make a sweep
-  bool needs_gradient;       ///< asks for full gradients, not jets
-  bool tuned;                ///< has a step size, which warm-up finds
-  double target_acceptance;  ///< what warm-up steers the step size to; docs/decisions/acceptance.md has the
-                             ///< figures
+  std::string name, summary;
+  bool line = false;            ///< one step moves along one direction: D steps make a sweep
+  bool needs_gradient = false;  ///< asks for full gradients, not jets
+  bool piloted = false;         ///< the sampler auto tries it
+  bool tuned = false;           ///< has a step size, which warm-up finds
+  bool directed = false;        ///< takes directions from a source
+  bool regenerates = false;     ///< can do without vectors in memory (Vectors::regenerated)
+  /// A kernel on a target. Otherwise a model's own sampler, which finds its starts and coordinates by itself.
+  bool kernel = true;
+  Order order = Order::curvature;  ///< of its jets
+  double target_acceptance = 0.75;
+  std::size_t held_vectors = 2;  ///< see KernelFacts
+  std::vector<Option> options = {};
+
+  bool has_option(std::string_view option) const;
 };
 
+/// All samplers: kernels first, then those that only some models have.
 std::span<const SamplerInfo> samplers();
-const SamplerInfo& find_sampler(std::string_view name);  ///< throws UsageError that suggests the nearest name
+/// Throws UsageError that suggests the nearest name.
+const SamplerInfo& find_sampler(std::string_view name);
+/// The options of all samplers, each name once, in the order in which they first appear.
+std::vector<Option> sampler_options();
+/// Names of the samplers that have an option.
+std::vector<std::string> samplers_with(std::string_view option);
 
-/// Whether a setting, by its name in run.json, changes anything for a sampler.
-bool uses(std::string_view sampler, std::string_view option);
+/// In place of a sampler's name: short pilots choose (run/choice.hpp).
+inline constexpr std::string_view choose_sampler_word = "auto";
+/// What is taken where no pilots can choose.
+inline constexpr std::string_view usual_sampler = PcLineFmala::facts.name;
 
 /// A kernel's settings, by name.
 struct KernelSettings {
-  std::string sampler = "pc-line-fmala";
+  std::string sampler = std::string(usual_sampler);
   double step_size = 1;
-  BiasCorrection bias_correction = BiasCorrection::none;
-  double curvature_floor = 0.1;  ///< κ of curvature_scale(); 0 is the paper's kernel
-  bool as_published = false;     ///< mala: two gradients a step
-  Tangent tangent = Tangent::kept;
-  Vectors vectors = Vectors::held;  ///< regenerated: of no use to mala
-  std::size_t inner = 1;            ///< line kernels: moves along each line
-  double relaxation = 1;            ///< newton-line: c, between 0 and 2
+  Vectors vectors = Vectors::held;
+  /// By name, as the kernel describes them; those that other samplers have are passed over.
+  nlohmann::ordered_json options = nlohmann::ordered_json::object();
 };
 
-std::string_view to_string(Vectors vectors);
-Vectors vectors_from_string(std::string_view name);
+/// The options that a sampler has, as they were given or as they usually are. Options that only other
+/// samplers have are left out. Throws UsageError for names that no sampler knows, with the nearest, and for
+/// values that cannot be.
+nlohmann::ordered_json settle_options(const SamplerInfo& sampler, const nlohmann::ordered_json& given);
 
-std::string_view to_string(Tangent tangent);
-Tangent tangent_from_string(std::string_view name);
-
-std::string_view to_string(BiasCorrection correction);
-BiasCorrection bias_correction_from_string(std::string_view name);
-
-/// Any kernel, with fixed settings.
-using Kernel =
-    std::variant<Rwm, Mala, Fmala, FreshFmala, LineFmala, PcFmala, FreshPcFmala, PcLineFmala, NewtonLine>;
+/// Throws UsageError for a sampler that is no kernel, for options and for step sizes that cannot be.
 Kernel make_kernel(const KernelSettings& settings);
 
+/// 1 for a kernel that has none.
+double step_size(const Kernel& kernel);
+/// Nothing happens to a kernel that has none.
+void set_step_size(Kernel& kernel, double step_size);
+/// Moves that one step makes.
+std::size_t moves_per_step(const Kernel& kernel);
 /// What the kernel asks of its directions.
 DirectionLaw needed_law(const Kernel& kernel);
 

@@ -8,7 +8,7 @@
 
 #include <optional>
 
-#include "onward/sampler/kernel.hpp"
+#include "onward/sampler/description.hpp"
 #include "onward/sampler/regenerated.hpp"
 
 namespace onward {

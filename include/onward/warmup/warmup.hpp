@@ -25,7 +25,6 @@ struct WarmUpSettings {
 
 /// What sampling uses: nothing in here changes any more.
 struct FrozenKernel {
-  KernelSettings settings;
   Metric metric;
   Kernel kernel;
   Directions directions;
@@ -46,6 +45,7 @@ class WarmUp {
   /// All that decides how it goes on, from or to an archive.
   void transfer(Archive& archive);
 
+  double frozen_step_size() const;  ///< that of freeze()
   FrozenKernel freeze() const&;
   FrozenKernel freeze() &&;  ///< the same; directions of a large model are not copied
 

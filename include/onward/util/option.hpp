@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,22 +18,33 @@
 
 namespace onward {
 
+/// The numbers from `low` to `high`. Neither end belongs to it, unless `from_low`.
+struct Range {
+  double low = 0, high = std::numeric_limits<double>::infinity();
+  bool from_low = false;
+
+  bool has(double x) const { return (from_low ? x >= low : x > low) && x < high; }
+  std::string words() const;  ///< "a positive number"
+};
+
 struct Option {
   enum class Type {
     text,    ///< a string
     word,    ///< one of `words`
     file,    ///< the path of a file that is read
-    number,  ///< finite or not: what range makes sense is for its user to say
-    count,   ///< a whole number, `least` or more
+    number,  ///< within `range` if there is one; otherwise finite or not, as its user may have it
+    count,   ///< a whole number, from `least` to `most`
     flag,    ///< true or false; false unless `on_by_default`
     bytes    ///< an amount of memory: a number of bytes, or text such as "300M"
   };
   std::string name;  ///< the field: "prior_intercept"
   Type type = Type::text;
   std::string help = {};
-  std::string otherwise = {};  ///< in words: what holds if it is left out
+  std::string otherwise = {};         ///< in words: what holds if it is left out
+  nlohmann::ordered_json usual = {};  ///< the value that holds if it is left out; null: `otherwise` tells
   std::vector<std::string> words = {};
-  std::uint64_t least = 0;
+  std::uint64_t least = 0, most = std::numeric_limits<std::uint64_t>::max();  ///< of a count
+  std::optional<Range> range = {};                                            ///< of a number
   bool on_by_default = false;
   bool required = false;
   bool for_runs = false;  ///< says something of runs alone, nothing where a model is only evaluated
@@ -44,6 +56,9 @@ std::string value_word(const Option& option);
 /// The value that text stands for, as a command line or a form has it: a number for "0.5". A flag's is "true"
 /// or "false". Throws UsageError that names the option, the text and what is allowed.
 nlohmann::ordered_json parse_value(const Option& option, const std::string& text);
+
+/// Throws UsageError that names the option, the value and what is allowed unless the value can be its own.
+void check_value(const Option& option, const nlohmann::ordered_json& value);
 
 /// The number of bytes that "300M", "2G" or "1000" stands for.
 std::optional<double> parse_bytes(std::string_view text);

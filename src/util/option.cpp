@@ -1,4 +1,4 @@
-#include "onward/model/option.hpp"
+#include "onward/util/option.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -36,13 +36,17 @@ std::string shown(const ordered_json& value) {
 }
 
 std::string allowed_counts(const Option& option, std::optional<double> meant) {
-  std::string text = fmt::format("it must be a whole number, {} or more", option.least);
+  const bool bounded = option.most < std::numeric_limits<std::uint64_t>::max();
+  std::string text = bounded
+                         ? fmt::format("it must be a whole number from {} to {}", option.least, option.most)
+                         : fmt::format("it must be a whole number, {} or more", option.least);
   // 1e6 and 1000.0 are meant well; the digits are what to type.
   if (meant && *meant >= 1 && *meant < 1e15)
     text += fmt::format(", in digits, such as {:.0f}", std::floor(*meant));
   return text;
 }
 
+constexpr const char* a_number = "it must be a number, such as 0.5 or 1e-3";
 constexpr const char* allowed_bytes = "it is a number of bytes, such as 300M or 2G";
 
 void check_word(const Option& option, const std::string& word) {
@@ -52,7 +56,9 @@ void check_word(const Option& option, const std::string& word) {
                                fmt::join(option.words, option.words.size() == 2 ? " or " : ", ")));
 }
 
-void check_type(const Option& option, const ordered_json& value) {
+}  // namespace
+
+void check_value(const Option& option, const ordered_json& value) {
   switch (option.type) {
     case Type::text:
     case Type::file:
@@ -61,11 +67,13 @@ void check_type(const Option& option, const ordered_json& value) {
       if (option.type == Type::word) check_word(option, value.get<std::string>());
       return;
     case Type::number:
-      if (!value.is_number()) unusable(option, shown(value), "it must be a number, such as 0.5 or 1e-3");
+      if (!value.is_number()) unusable(option, shown(value), a_number);
+      if (option.range && !option.range->has(value.get<double>()))
+        unusable(option, fmt::format("{}", value.get<double>()), "it must be " + option.range->words());
       return;
     case Type::count:
       if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<std::int64_t>() < 0) ||
-          value.get<std::uint64_t>() < option.least)
+          value.get<std::uint64_t>() < option.least || value.get<std::uint64_t>() > option.most)
         unusable(
             option, shown(value),
             allowed_counts(option, value.is_number() ? std::optional(value.get<double>()) : std::nullopt));
@@ -83,7 +91,11 @@ void check_type(const Option& option, const ordered_json& value) {
   }
 }
 
-}  // namespace
+std::string Range::words() const {
+  if (std::isfinite(high)) return fmt::format("a number between {} and {}", low, high);
+  if (low == 0) return from_low ? "0 or a positive number" : "a positive number";
+  return fmt::format("a number {} {}", from_low ? "not below" : "above", low);
+}
 
 std::string value_word(const Option& option) {
   switch (option.type) {
@@ -121,7 +133,7 @@ ordered_json parse_value(const Option& option, const std::string& text) {
   ordered_json value = text;
   if (option.type == Type::number) {
     const auto number = whole_text<double>(text);
-    if (!number) unusable(option, in_message, "it must be a number, such as 0.5 or 1e-3");
+    if (!number) unusable(option, in_message, a_number);
     value = *number;
   } else if (option.type == Type::count) {
     const auto count = whole_text<std::uint64_t>(text);
@@ -130,7 +142,7 @@ ordered_json parse_value(const Option& option, const std::string& text) {
   } else if (option.type == Type::flag && (text == "true" || text == "false")) {
     value = text == "true";
   }
-  check_type(option, value);
+  check_value(option, value);
   return value;
 }
 
@@ -152,7 +164,7 @@ OptionValues::OptionValues(std::string owner, std::span<const Option> known, con
   for (const auto& option : known_) {
     const auto found = given.is_object() ? given.find(option.name) : given.end();
     if (given.is_object() && found != given.end() && !found->is_null()) {
-      check_type(option, *found);
+      check_value(option, *found);
       values_[option.name] = *found;
     }
     const auto stored = values_.find(option.name);
