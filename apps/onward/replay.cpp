@@ -11,6 +11,7 @@
 #include "number_options.hpp"
 #include "onward/error.hpp"
 #include "onward/io/npy.hpp"
+#include "onward/record/earlier.hpp"
 #include "onward/io/trace.hpp"
 #include "program.hpp"
 #include "sample_plan.hpp"
