@@ -67,6 +67,7 @@ Recorder::Recorder(const Model& model, Recording recording)
       names_(model.names),
       name_indices_(model.name_indices),
       make_own_(model.make_sink) {
+  if (kind_.empty()) model_["name"] = kind_ = "model";  // a target of the user's own
   recording_.check(kind_);
   if (recording_.keep == "predictions" && !make_own_)
     throw UsageError(

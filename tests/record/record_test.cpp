@@ -60,7 +60,7 @@ TEST_F(RecordTest, ARunGoesOn) {
   longer.draws = 80;
   const Recording on{.folder = path("run"), .into = Recording::Into::resumed, .format = "netcdf"};
   const Recorded resumed = record(build({"eight-schools"}), longer, on);
-  const Run whole = sample(build({"eight-schools"}), longer);
+  const onward::Run whole = sample(build({"eight-schools"}), longer);
   for (std::size_t i = 0; i < whole.names.size(); ++i)
     EXPECT_EQ(resumed.run.parameter(i), whole.parameter(i)) << whole.names[i];
   Recording other = on;
@@ -85,7 +85,7 @@ TEST_F(RecordTest, ATargetOfTheUsersOwnIsAModel) {
 }
 
 TEST_F(RecordTest, ARunInMemoryIsSaved) {
-  const Run run = sample(normal(), quick);
+  const onward::Run run = sample(normal(), quick);
   save(run, path("saved"), "my normal");
   EXPECT_EQ(column(path("saved/chain-2.csv"), 1), run.parameter(1)[1]);
   EXPECT_EQ(read_run_json(path("saved")).at("model").at("name"), "my normal");
@@ -100,7 +100,7 @@ TEST_F(RecordTest, ARunInMemoryIsSaved) {
 TEST_F(RecordTest, ARunWithoutDrawsIsNotSaved) {
   Hooks hooks;
   hooks.keep_draws = false;
-  const Run run = sample(normal(), quick, hooks);
+  const onward::Run run = sample(normal(), quick, hooks);
   EXPECT_THAT(error_of([&] { save(run, path("saved")); }), HasSubstr("`keep_draws`"));
   EXPECT_FALSE(std::filesystem::exists(path("saved")));
 }
