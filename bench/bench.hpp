@@ -41,6 +41,7 @@ std::vector<Row> glm_kernels();
 std::vector<Row> glm_peers(const Hears& hears);  ///< the case glm
 std::vector<Row> logreg(const Hears& hears);
 std::vector<Row> net_cases(const Hears& hears);  ///< the case net
+std::vector<Row> netcdf(const Hears& hears);
 
 /// Seconds that one call of each of two functions takes: the least of several rounds in which they alternate,
 /// so that a disturbance of the machine hits both.

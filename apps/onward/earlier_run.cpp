@@ -1,21 +1,14 @@
 #include "earlier_run.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "model_options.hpp"
-#include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
-#include "onward/io/csv_names.hpp"
-#include "onward/io/json.hpp"
-#include "onward/io/netcdf.hpp"
 #include "onward/io/run_folder.hpp"
-#include "onward/io/stan_csv.hpp"
+#include "onward/record/earlier.hpp"
 
 namespace onward::app {
 namespace {
@@ -27,10 +20,6 @@ using nlohmann::ordered_json;
 std::string option_of(std::string field) {
   std::ranges::replace(field, '_', '-');
   return "--" + field;
-}
-
-std::string word_of(const ordered_json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 void add_settings(const ordered_json& fields, const CLI::App& command, const fs::path& folder,
@@ -52,92 +41,7 @@ void add_settings(const ordered_json& fields, const CLI::App& command, const fs:
   }
 }
 
-/// What does not decide the bits of the draws that are there already.
-const std::set<std::string> free_fields{"draws",     "max_seconds",      "until_ess",
-                                        "min_draws", "keep_activations", "max_memory"};
-
-void require_same(const ordered_json& now, const ordered_json& then, const std::string& what,
-                  const fs::path& folder) {
-  std::set<std::string> fields;
-  for (const auto& [field, value] : now.items()) fields.insert(field);
-  for (const auto& [field, value] : then.items()) fields.insert(field);
-  for (const auto& field : fields) {
-    if (what != "files" && free_fields.contains(field)) continue;
-    const ordered_json a = now.contains(field) ? now.at(field) : ordered_json(),
-                       b = then.contains(field) ? then.at(field) : ordered_json();
-    if (nlohmann::json(a) == nlohmann::json(b)) continue;  // in whatever order their fields are
-    if (what == "files")
-      throw Error(
-          fmt::format("{} has changed since the run in {} began: put the old file back, or begin a "
-                      "new run",
-                      field, folder.string()));
-    throw Error(fmt::format(
-        "the run in {} has the {} {} {}, not {}: --resume goes on with the same run; "
-        "leave that out, or begin a new one",
-        folder.string(), what == "settings" ? "setting" : "model's", field, word_of(b), word_of(a)));
-  }
-}
-
-/// The draws of one chain that its CSV file has up to the checkpoint.
-ChainRecord read_draws(const fs::path& file, std::size_t draws, const CsvNames& names) {
-  const StanCsv csv = read_stan_csv(file);
-  if (csv.draws() < draws)
-    throw Error(fmt::format("{} has {} draws, fewer than the {} of its checkpoint: begin the run again",
-                            file.string(), csv.draws(), draws));
-  const auto columns = csv.parameter_columns();
-  if (columns.size() != names.order.size())
-    throw Error(fmt::format("{} has {} parameters where the run has {}: it was changed since", file.string(),
-                            columns.size(), names.order.size()));
-  ChainRecord record;
-  record.values.resize(draws * columns.size());
-  const std::size_t width = csv.columns.size(), lp = csv.find_column("lp__").value_or(0);
-  for (std::size_t d = 0; d < draws; ++d) {
-    const double* row = csv.values.data() + (csv.warmup_rows + d) * width;
-    for (std::size_t k = 0; k < columns.size(); ++k)
-      record.values[d * columns.size() + names.order[k]] = row[columns[k]];
-    record.log_density.push_back(row[lp]);
-  }
-  record.draws = draws;
-  return record;
-}
-
 }  // namespace
-
-void require_same(const fs::path& folder, const ordered_json& now, const ordered_json& then) {
-  const auto part = [](const ordered_json& json, const char* what) {
-    return json.value(what, ordered_json::object());
-  };
-  require_same(part(now, "files"), part(then, "files"), "files", folder);
-  require_same(part(part(now, "model"), "files"), part(part(then, "model"), "files"), "files", folder);
-  for (const char* what : {"model", "settings"})
-    require_same(part(now, what), part(then, what), what, folder);
-}
-
-ordered_json read_run_json(const fs::path& folder) {
-  const fs::path file = RunFolder::open(folder).run_json();
-  std::ifstream in(file);
-  if (!in)
-    throw Error(
-        fmt::format("{} is not there: {} is not the folder of a run", file.string(), folder.string()));
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const auto json = parse_json(text, file.string());
-  if (!json.is_object() || !json.contains("model") || !json.contains("settings") ||
-      !json["model"].is_object() || !json["settings"].is_object() || !json["model"].contains("name") ||
-      !json["model"]["name"].is_string())
-    throw Error(
-        fmt::format("{} is damaged, or of another version: it has no model and settings", file.string()));
-  return json;
-}
-
-bool ended_before_checkpoint(const fs::path& folder) {
-  if (fs::exists(RunFolder::open(folder).checkpoint())) return false;
-  const ordered_json status = read_run_json(folder).value("status", ordered_json());
-  if (status == "unfinished" || status == "failed") return true;
-  throw Error(
-      fmt::format("{} has no checkpoint to go on from: it is gone, or an earlier version made the run. "
-                  "`onward sample --from {} --out NEW` does it again",
-                  folder.string(), folder.string()));
-}
 
 std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& folder, bool exact_draws) {
   ordered_json json = read_run_json(folder);
@@ -145,8 +49,7 @@ std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& f
     for (const char* field : {"until_ess", "min_draws"}) json["settings"].erase(field);
   std::vector<std::string> words = words_of(ModelSpec::from_json(json["model"]));
   add_settings(json["settings"], command, folder, words);
-  for (const char* field : {"format", "keep", "single_precision"})
-    if (json.contains(field)) add_settings({{field, json[field]}}, command, folder, words);
+  add_settings(recording_in(json), command, folder, words);
   return words;
 }
 
@@ -184,32 +87,6 @@ std::vector<std::string> with_earlier_run(const CLI::App& app, std::vector<std::
   words.insert(words.begin(), "sample");
   words.insert(words.end(), own, typed.end());
   return words;
-}
-
-ordered_json fingerprints_of_start(const std::string& word) {
-  ordered_json json = ordered_json::object();
-  if (!fs::is_regular_file(word)) return json;
-  const Fingerprint print = known_fingerprint(word);
-  json[word] = {{"bytes", print.bytes}, {"md5", print.md5}};
-  return json;
-}
-
-Resume read_resume(const fs::path& folder, const ordered_json& about, const std::vector<std::string>& names,
-                   const std::vector<std::size_t>& name_indices, bool from_csv) {
-  const RunFolder run = RunFolder::open(folder);
-  StoredCheckpoint stored = read_checkpoint(run.checkpoint());
-  require_same(folder, about, stored.about);
-  for (const ChainCheckpoint& chain : stored.checkpoint.chains)
-    if (const auto draws = about["settings"]["draws"].get<std::size_t>(); draws < chain.draws)
-      throw UsageError(
-          fmt::format("the run in {} has {} draws a chain already, more than --draws {}: ask for "
-                      "more than it has, or leave that out",
-                      folder.string(), chain.draws, draws));
-  Resume resume{std::move(stored.checkpoint), {}};
-  const CsvNames in_file = csv_names(names, name_indices);
-  for (std::size_t c = 0; c < resume.checkpoint.chains.size() && from_csv; ++c)
-    resume.chains.push_back(read_draws(run.chain_csv(c + 1), resume.checkpoint.chains[c].draws, in_file));
-  return resume;
 }
 
 }  // namespace onward::app

@@ -12,6 +12,7 @@
 #include "onward/error.hpp"
 #include "onward/io/npy.hpp"
 #include "onward/io/trace.hpp"
+#include "onward/record/earlier.hpp"
 #include "program.hpp"
 #include "sample_plan.hpp"
 

@@ -1,29 +1,18 @@
 // `onward sample`: from options to a run folder, a table and a picture.
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdio>
-#include <exception>
-#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 
-#include "earlier_run.hpp"
 #include "notes.hpp"
 #include "onward/error.hpp"
-#include "onward/io/csv_names.hpp"
-#include "onward/io/csv_sink.hpp"
 #include "onward/io/json.hpp"
-#include "onward/io/netcdf_sink.hpp"
-#include "onward/io/npy_sink.hpp"
 #include "onward/io/run_json.hpp"
-#include "onward/io/trace.hpp"
 #include "onward/run/setting_fields.hpp"
 #include "onward/util/clock.hpp"
-#include "onward/util/suggest.hpp"
-#include "onward/version.hpp"
 #include "program.hpp"
 #include "progress_bar.hpp"
 #include "sample_plan.hpp"
@@ -41,47 +30,6 @@ void check_folder(const SampleSettings& s) {
   if (s.resume && s.force)
     throw UsageError("--resume goes on with a run and --force replaces it: leave one of them out");
   if (s.out && s.out != "none" && !s.resume) RunFolder::check(*s.out, s.force);
-}
-
-/// The folder to write to: the one asked for, or the first free of onward-out, onward-out-2, ...
-std::optional<RunFolder> make_folder(const SampleSettings& s, bool begins_again) {
-  if (s.out == "none") return std::nullopt;
-  if (begins_again) return RunFolder::create(*s.out, true);
-  if (s.resume) return RunFolder::reopen(*s.out);
-  if (s.out) return RunFolder::create(*s.out, s.force);
-  return RunFolder::create_next("onward-out");
-}
-
-struct Formats {
-  bool csv = false, netcdf = false, npy = false;
-};
-
-Formats parse_formats(const SampleSettings& s) {
-  Formats formats;
-  const auto& kinds = model_registry().kinds();
-  const bool arrays = model_registry().find(s.spec.kind).has_arrays;
-  std::vector<std::string> others;
-  for (const auto& kind : kinds)
-    if (kind.has_arrays) others.push_back(kind.name);
-  for (std::size_t begin = 0; begin <= s.format.size();) {
-    const std::size_t end = std::min(s.format.find(',', begin), s.format.size());
-    const std::string word = s.format.substr(begin, end - begin);
-    if (word == "csv")
-      formats.csv = true;
-    else if (word == "netcdf")
-      formats.netcdf = true;
-    else if (word == "npy" && arrays)
-      formats.npy = true;
-    else
-      throw UsageError(fmt::format("--format {} is not known: it is csv or netcdf, or both as csv,netcdf{}",
-                                   word,
-                                   arrays          ? ", and npy"
-                                   : word == "npy" ? "; npy is for the model " + joined(others)
-                                                   : ""));
-    begin = end + 1;
-  }
-  if (formats.npy) formats.csv = true;  // of what is shown: the arrays have the parameters alone
-  return formats;
 }
 
 /// For the sampler auto: what pilots showed. Nothing if the sampler was given.
@@ -133,59 +81,43 @@ std::optional<Tuning> tune(SampleSettings& s, const Plan& plan, const std::atomi
   return found;
 }
 
-/// What listens to the run.
-struct Sinks {
-  std::vector<std::unique_ptr<Sink>> all;
-  ModelSink* own = nullptr;  // of the model
-  MomentsSink* moments = nullptr;
-  NetcdfSink* netcdf = nullptr;
-
-  template <class S, class... Arguments>
-  S* add(Arguments&&... arguments) {
-    auto sink = std::make_unique<S>(std::forward<Arguments>(arguments)...);
-    S* pointer = sink.get();
-    all.push_back(std::move(sink));
-    return pointer;
-  }
-};
-
-Sinks make_sinks(const SampleSettings& s, const Plan& plan, const RunSettings& resolved,
-                 const RunFolder* folder, const Checkpoint* resumed) {
-  Sinks sinks;
-  const Formats formats = parse_formats(s);
-  const std::size_t dimension = plan.maker->dimension();
-  if (plan.model.make_sink) {
-    auto sink = plan.model.make_sink(resolved.chains, folder);
-    sinks.own = sink.get();
-    sinks.all.push_back(std::move(sink));
-  }
-  if (s.keep == "moments") sinks.moments = sinks.add<MomentsSink>(plan.model.names.size(), resolved.chains);
-  if (!folder) return sinks;
-  if (s.keep == "trace") sinks.add<TraceSink>(*folder, resolved, resumed);
-  if (s.keep != "draws") return sinks;
-  if (formats.csv)
-    sinks.add<CsvSink>(*folder, s.spec.kind, resolved, plan.model.names, plan.model.name_indices, resumed);
-  if (formats.npy) sinks.add<NpySink>(*folder, dimension, resolved.chains, resumed);
-  if (formats.netcdf)
-    sinks.netcdf = sinks.add<NetcdfSink>(*folder, s.spec.kind, resolved, plan.model.names,
-                                         plan.model.name_indices, s.single_precision, resumed);
-  return sinks;
+/// What the run's files and its results are to say of how settings were found.
+ordered_json found_json(const std::optional<Choice>& choice, const std::optional<Tuning>& tuning) {
+  ordered_json found = ordered_json::object();
+  if (choice) found["choice"] = choice_json(*choice);
+  if (tuning) found["tuning"] = tuning_json(*tuning);
+  return found;
 }
 
-/// run.json: everything needed to do the run again, and how it stands.
-class RunFile {
- public:
-  RunFile(const RunFolder* folder, ordered_json json) : folder_(folder), json_(std::move(json)) {}
-  void write(const char* status) {
-    if (folder_ == nullptr) return;
-    json_["status"] = status;
-    write_file_atomically(folder_->run_json(), json_text(json_, 1) + "\n");
-  }
+Run run_with_progress(const SampleSettings& s, Plan& plan, const std::atomic<bool>& stop,
+                      double seconds_used) {
+  ProgressBar bar(s.quiet);
+  Hooks hooks;
+  hooks.progress = [&](const Progress& progress) { bar.show(progress); };
+  hooks.notes = [&](const std::vector<std::string>& notes) {
+    if (!s.quiet)
+      for (const auto& note : notes) say("note: {}\n", s.in_options(note));
+  };
+  hooks.stop = &stop;
+  hooks.seconds_used = seconds_used;
+  return plan.recorder->run(*plan.maker, hooks);
+}
 
- private:
-  const RunFolder* folder_;
-  ordered_json json_;
-};
+void draw_pictures(Recorder& recorder, const Run& run, const SampledDraws& sampled) {
+  if (sampled.chains == 0) return;
+  if (!sampled.parameters.empty()) recorder.keep([&](const RunFolder& folder) { draw_picture(folder, run); });
+  if (const ModelSink* predictions = recorder.predictions())
+    if (const auto curve = predictions->curve())
+      recorder.keep([&](const RunFolder& folder) { draw_curve(folder, *curve); });
+}
+
+void print_all(const SampleSettings& s, const Plan& plan, const Run& run, const SampledDraws& sampled) {
+  if (sampled.chains == 0) return;
+  print_result(s, run, sampled);
+  if (const MomentsSink* moments = plan.recorder->moments()) print_moments(s, plan.model.names, *moments);
+  for (const auto& line : plan.model.words) fmt::print("{}\n", line);
+  if (const ModelSink* predictions = plan.recorder->predictions()) fmt::print("{}\n", predictions->words());
+}
 
 /// How long a run is if nobody says: until it is good enough, but within bounds
 /// (docs/decisions/until-ess.md).
@@ -209,6 +141,22 @@ void settle_length(SampleSettings& s, const Model& model) {
 
 }  // namespace
 
+Recording SampleSettings::recording() const {
+  using enum Recording::Into;
+  return {.folder = out == "none" ? "" : out.value_or("onward-out"),
+          .into = resume  ? resumed
+                  : !out  ? numbered
+                  : force ? replaced
+                          : fresh,
+          .format = format,
+          .keep = keep,
+          .single_precision = single_precision,
+          .unconstrained = unconstrained,
+          .log_likelihood = log_likelihood,
+          .no_data = no_data,
+          .checkpoint_seconds = checkpoint_seconds};
+}
+
 void read_words(SampleSettings& s) {
   for (const auto& field : setting_fields()) {
     const auto typed = s.run_words.find(field.option.name);
@@ -221,16 +169,10 @@ void read_words(SampleSettings& s) {
   for (const auto& option : sampler_options())
     if (const auto typed = s.run_words.find(option.name); typed != s.run_words.end())
       s.run.sampler_options[option.name] = parse_value(option, typed->second);
-  parse_formats(s);
-  constexpr std::array kept{"draws", "predictions", "moments", "trace"};
-  if (std::ranges::find(kept, s.keep) == kept.end())
-    throw UsageError(
-        fmt::format("--keep {} is not known: it is draws, predictions, moments or trace", s.keep));
+  s.recording().check(s.spec.kind);
   if (s.run.until_ess && s.keep != "draws")
     throw UsageError(fmt::format(
         "--until-ess judges draws, which --keep {} does not keep: leave one of them out", s.keep));
-  if (s.keep == "trace" && s.out == "none")
-    throw UsageError("--keep trace needs a folder to keep it in: give --out a name");
   check_choosable(s.run);
 }
 
@@ -240,9 +182,7 @@ int sample_model(SampleSettings& s) {
   check_memory(s.run, s.spec.options.value("dim", std::size_t{1}));
   check_folder(s);
   Plan plan = make_plan(s);
-  if (s.keep == "predictions" && !plan.model.make_sink)
-    throw UsageError(fmt::format("--keep predictions is for models that predict, as networks do, not for {}",
-                                 s.spec.kind));
+  Recorder& recorder = *plan.recorder;
   settle_length(s, plan.model);
   s.run.start = std::move(plan.model.start);
   check_memory(s.run, plan.model.names.size());
@@ -259,128 +199,33 @@ int sample_model(SampleSettings& s) {
   const RunSettings resolved = plan.maker->resolve(choice ? with_choice(s.run, *choice) : s.run);
   s.run.start = {};  // a network's is large, and the run has its own
   plan.target.reset();
-  if (s.keep == "trace") check_traceable(resolved);
   if (!s.quiet) s.note_idle_options(resolved.sampler);
 
-  ordered_json about{{"model", plan.model.to_json()},
-                     {"settings", settings_json(resolved)},
-                     {"files", fingerprints_of_start(resolved.start.word)}};
-  const ordered_json earlier = s.resume ? read_run_json(*s.out) : ordered_json::object();
-  const bool begins_again = s.resume && ended_before_checkpoint(*s.out);
-  if (begins_again) {
-    require_same(*s.out, about, earlier);
-    if (!s.quiet) say("note: the run in {} ended before its first checkpoint: it begins again\n", *s.out);
-  }
-  auto folder = make_folder(s, begins_again);
-  std::optional<Resume> resume;
-  if (s.resume && !begins_again)
-    resume = read_resume(*s.out, about, plan.model.names, plan.model.name_indices,
-                         s.keep == "draws" && parse_formats(s).csv);
-  ordered_json json{{"onward", version}, {"status", ""}, {"dimension", plan.maker->dimension()}};
-  json.update(about);
-  json["format"] = s.format;
-  json["keep"] = s.keep;
-  if (s.single_precision) json["single_precision"] = true;
-  for (const auto& [in_file, name] : csv_names(plan.model.names, plan.model.name_indices).changed)
-    json["names_in_csv"][in_file] = name;
-  if (choice) json["choice"] = choice_json(*choice);
-  if (tuning) json["tuning"] = tuning_json(*tuning);
-  for (const auto& [field, value] : earlier.items())  // how the sampler was chosen, say
-    if (!json.contains(field)) json[field] = value;
-  RunFile run_file(folder ? &*folder : nullptr, std::move(json));
-
-  std::optional<Run> finished;
-  Sinks sinks;
-  try {
-    run_file.write("unfinished");  // first: from here on --resume knows what to do
-    sinks =
-        make_sinks(s, plan, resolved, folder ? &*folder : nullptr, resume ? &resume->checkpoint : nullptr);
-    if (resume && sinks.netcdf && !parse_formats(s).csv) resume->chains = sinks.netcdf->earlier();
-    ProgressBar bar(s.quiet);
-    Hooks hooks;
-    for (const auto& sink : sinks.all) hooks.sinks.push_back(sink.get());
-    hooks.progress = [&](const Progress& progress) {
-      if (folder && progress.steps_done > 0) folder->replace();
-      bar.show(progress);
-    };
-    hooks.notes = [&](const std::vector<std::string>& notes) {
-      if (!s.quiet)
-        for (const auto& note : notes) say("note: {}\n", s.in_options(note));
-    };
-    hooks.stop = &stop;
-    hooks.seconds_used = seconds_since(begin);
-    hooks.resume = resume ? &*resume : nullptr;
-    hooks.keep_draws = s.keep == "draws";
-    if (folder)
-      hooks.checkpoint = [&](const Checkpoint& checkpoint) {
-        write_checkpoint(folder->checkpoint(), about, checkpoint);
-      };
-    hooks.checkpoint_seconds = s.checkpoint_seconds > 0 ? s.checkpoint_seconds : 1e300;
-    finished = run_chains(*plan.maker, resolved, hooks);
-    finished->choice = choice;
-    if (folder) folder->replace();
-  } catch (...) {
-    try {
-      run_file.write("failed");
-    } catch (const std::exception& error) {  // a full disk, say: what went wrong first is what to end with
-      if (!s.quiet) say("note: {}\n", error.what());
-    }
-    throw;
-  }
-  const Run& run = *finished;
+  recorder.begin(resolved, plan.maker->dimension(), found_json(choice, tuning));
+  if (recorder.begins_again() && !s.quiet)
+    say("note: the run in {} ended before its first checkpoint: it begins again\n", *s.out);
+  Run run = run_with_progress(s, plan, stop, seconds_since(begin));
+  run.choice = choice;
 
   // The files first: whoever reads stdout may be gone. But what was sampled is shown even if they fail.
-  std::exception_ptr trouble;
-  const auto keep = [&](const auto& write) {
-    try {
-      if (folder) write();
-    } catch (const Error&) {
-      if (!trouble) trouble = std::current_exception();
-    }
-  };
-  if (sinks.netcdf) keep([&] { sinks.netcdf->close(); });
-  keep([&] { run_file.write(status_word(run.ending)); });
+  recorder.close(run);
   std::signal(SIGINT, SIG_DFL);  // every draw is on disk
   std::signal(SIGTERM, SIG_DFL);
-  const Sampled sampled = summarise_run(run, s.quiet);
-  auto result = result_json(s.spec.kind, run, sampled.parameters,
-                            s.all_parameters ? sampled.parameters.size() : std::size_t{1000});
-  result["draws"] = sampled.draws;
-  result["status"] = status_word(run.ending);
-  if (tuning) result["tuning"] = tuning_json(*tuning);
-  for (const char* field : {"choice", "tuning"})
-    if (earlier.contains(field)) result[field] = earlier[field];
-  if (sinks.own && sampled.chains > 0) {
-    result[sinks.own->name()] = sinks.own->result();
-    keep([&] { sinks.own->write(*folder); });
-  }
-  if (sinks.moments) keep([&] { write_moments(*folder, *sinks.moments); });
-  keep([&] { write_file_atomically(folder->summary_json(), json_text(result, 1) + "\n"); });
-  if (sampled.chains > 0 && !sampled.parameters.empty()) keep([&] { draw_picture(*folder, run); });
-  if (sinks.own && sampled.chains > 0)
-    if (const auto curve = sinks.own->curve()) keep([&] { draw_curve(*folder, *curve); });
-
+  const SampledDraws sampled = summarise_run(run, s.quiet);
+  const ordered_json result =
+      recorder.finish(run, sampled, s.all_parameters ? sampled.parameters.size() : std::size_t{1000});
+  draw_pictures(recorder, run, sampled);
   if (s.json)
     fmt::print("{}\n", json_text(result));
-  else if (sampled.chains > 0)
-    print_result(s, run, sampled);
-  if (sinks.moments && !s.json && sampled.chains > 0) print_moments(s, plan.model.names, *sinks.moments);
-  if (!s.json && sampled.chains > 0) {
-    for (const auto& line : plan.model.words) fmt::print("{}\n", line);
-    if (sinks.own) fmt::print("{}\n", sinks.own->words());
-  }
+  else
+    print_all(s, plan, run, sampled);
   std::fflush(stdout);  // before what goes to stderr, should both go to one place
   if (!s.quiet) {
     print_notes(run, sampled, plan.model.beyond_metrics);
-    const auto has_all = [&](const ChainRecord& chain) {
-      return chain.draws ==
-             resume->checkpoint.chains[static_cast<std::size_t>(&chain - run.chains.data())].draws;
-    };
-    if (resume && run.ending == Ending::complete && std::ranges::all_of(run.chains, has_all))
-      say("note: all draws were there already; more --draws prolong the run\n");
-    if (folder) say("files: {}\n", folder->path().string());
+    if (recorder.had_all(run)) say("note: all draws were there already; more --draws prolong the run\n");
+    if (recorder.folder()) say("files: {}\n", recorder.folder()->path().string());
   }
-  if (trouble) std::rethrow_exception(trouble);
+  recorder.rethrow();
   if (run.ending == Ending::interrupted) return interrupted;
   if (sampled.chains == 0 && s.quiet)
     say("stopped at --max-seconds {} in warm-up, without draws\n", run.settings.max_seconds);

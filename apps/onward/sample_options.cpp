@@ -118,6 +118,12 @@ std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
           "from which `onward replay` gives every state back")
       ->capture_default_str();
   command->add_flag("--single-precision", s->single_precision, "netcdf: draws as floats");
+  command->add_flag("--unconstrained", s->unconstrained,
+                    "netcdf: also the draws in the space that is sampled, as unconstrained_posterior");
+  command->add_flag("--log-likelihood", s->log_likelihood,
+                    "netcdf, regressions: also the log likelihood of each observation at each draw");
+  command->add_flag("--no-data", s->no_data,
+                    "netcdf, regressions: leave out the data (observed_data and constant_data)");
   command->add_flag("--all-parameters", s->all_parameters, "report every parameter, however many there are");
   command->add_flag("--json", s->json, "one JSON object on stdout instead of the table");
   command->add_flag("--quiet", s->quiet, "no progress, notes or warnings");

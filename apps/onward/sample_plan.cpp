@@ -10,7 +10,7 @@ namespace onward::app {
 
 Plan make_plan(SampleSettings& s) {
   s.check_model();
-  Plan plan{build(s.spec, {.run = &s.run, .start = s.init}), nullptr, std::nullopt};
+  Plan plan{build(s.spec, {.run = &s.run, .start = s.init}), nullptr, std::nullopt, nullptr};
   Model& model = plan.model;
   const auto tell = [&](const std::vector<std::string>& notes) {
     if (!s.quiet)
@@ -20,6 +20,7 @@ Plan make_plan(SampleSettings& s) {
   if (model.set_defaults) model.set_defaults(s.run);
   const bool own = model.samples_itself(s.run);
   if (!own && model.check_data) tell(model.check_data());
+  plan.recorder = std::make_unique<Recorder>(model, s.recording());
   plan.maker = make_chains(model, s.run);
   if (!own) plan.target.emplace(std::move(model.target));
   return plan;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "onward/model/model.hpp"
+#include "onward/record/recording.hpp"
 #include "sample_settings.hpp"
 
 namespace onward::app {
@@ -15,6 +16,7 @@ struct Plan {
   /// What pilots and searches try. A model that samples itself is not held as a target besides: its data
   /// would then be in memory twice.
   std::optional<AnyTarget> target;
+  std::unique_ptr<Recorder> recorder;
 };
 
 /// Builds the model; fills in what the user left open.

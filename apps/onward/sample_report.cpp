@@ -7,25 +7,12 @@
 #include "notes.hpp"
 #include "onward/diagnostics/summary.hpp"
 #include "onward/glm/axis_sampler.hpp"
-#include "onward/io/npy.hpp"
 #include "onward/plot/prediction_picture.hpp"
 #include "onward/plot/run_picture.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "progress_bar.hpp"
 
 namespace onward::app {
-
-const char* status_word(Ending ending) {
-  switch (ending) {
-    case Ending::complete:
-      return "complete";
-    case Ending::interrupted:
-      return "interrupted";
-    case Ending::time_limit:
-      return "stopped at the time limit";
-  }
-  return "";
-}
 
 namespace {
 
@@ -37,23 +24,11 @@ Chains drawn_chains(const Run& run, std::size_t parameter) {
 
 }  // namespace
 
-Sampled summarise_run(const Run& run, bool quiet) {
-  Sampled sampled;
-  for (const auto& chain : run.chains) {
-    if (chain.draws == 0) continue;
-    sampled.draws = ++sampled.chains == 1 ? chain.draws : std::min(sampled.draws, chain.draws);
-  }
-  // Draws that were not kept say nothing.
-  const bool kept = std::ranges::all_of(
-      run.chains, [&](const auto& chain) { return chain.values.size() == chain.draws * run.names.size(); });
-  if (!kept) return sampled;
+SampledDraws summarise_run(const Run& run, bool quiet) {
   ProgressBar bar(quiet);
-  sampled.parameters = summarise_all(
-      run.names, [&](std::size_t i) { return drawn_chains(run, i); }, run.settings.threads,
-      [&](std::size_t done) {
-        bar.show_pieces(done, run.names.size(), "computing the summary: ", "parameters");
-      });
-  return sampled;
+  return summarise_draws(run, [&](std::size_t done) {
+    bar.show_pieces(done, run.names.size(), "computing the summary: ", "parameters");
+  });
 }
 
 void draw_picture(const RunFolder& folder, const Run& run) {
@@ -72,7 +47,7 @@ void draw_curve(const RunFolder& folder, const PredictedCurve& curve) {
                            curve.data_x, curve.data_y, curve.y_label);
 }
 
-void print_result(const SampleSettings& s, const Run& run, const Sampled& sampled) {
+void print_result(const SampleSettings& s, const Run& run, const SampledDraws& sampled) {
   fmt::print("{}: {} of {} by {}, {} from draw to draw, seed {}\n\n", s.spec.kind,
              counted(sampled.chains, "chain"), counted(sampled.draws, "draw"), run.settings.sampler,
              counted(*run.settings.thin, "step"), *run.settings.seed);
@@ -84,15 +59,6 @@ void print_result(const SampleSettings& s, const Run& run, const Sampled& sample
                                : std::string();
   fmt::print("\nacceptance {:.2f}{}; warm-up {}, sampling {}, {:.3g} steps/s\n", acceptance, size,
              duration(run.warmup_seconds), duration(run.sampling_seconds), run.steps_per_second());
-}
-
-void write_moments(const RunFolder& folder, const MomentsSink& moments) {
-  const auto write = [&](const char* name, const std::vector<double>& values) {
-    const auto bytes = std::as_bytes(std::span(values));
-    write_npy(folder.path() / name, {{{values.size()}, "<f8"}, {bytes.begin(), bytes.end()}});
-  };
-  write("mean.npy", moments.mean());
-  write("sd.npy", moments.sd());
 }
 
 void print_moments(const SampleSettings& s, const std::vector<std::string>& names,
@@ -107,7 +73,7 @@ void print_moments(const SampleSettings& s, const std::vector<std::string>& name
   if (shown < names.size()) fmt::print("... and {} more in mean.npy and sd.npy\n", names.size() - shown);
 }
 
-void print_notes(const Run& run, const Sampled& sampled, bool beyond_metrics) {
+void print_notes(const Run& run, const SampledDraws& sampled, bool beyond_metrics) {
   for (const auto& note : run.notes()) say("note: {}\n", note);
   if (sampled.chains > 0 && !sampled.parameters.empty()) {
     const bool has_metric = find_sampler(run.settings.sampler).kernel;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "model_options.hpp"
+#include "onward/record/recording.hpp"
 #include "onward/run/settings.hpp"
 #include "onward/run/tune.hpp"
 
@@ -31,7 +32,9 @@ struct SampleSettings {
   double checkpoint_seconds = 30;
   std::optional<std::uint64_t> max_draws;
   bool force = false, resume = false, json = false, quiet = false, all_parameters = false;
-  bool single_precision = false;
+  bool single_precision = false, unconstrained = false, log_likelihood = false, no_data = false;
+
+  Recording recording() const;  ///< what is to be written, and where
 };
 
 /// Adds the model and all options to a command, and gives where they go.

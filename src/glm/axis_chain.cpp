@@ -347,10 +347,11 @@ double AxisChain::log_density() {
 
 double AxisChain::draw(std::span<double> out) {
   const std::size_t width = s_.width();
+  position_.resize(out.size());
   for (std::size_t k = 0; k < beta_.size(); ++k)
-    std::copy(beta_[k].begin(), beta_[k].end(), out.begin() + static_cast<std::ptrdiff_t>(k * width));
-  if (s_.posterior.samples_scale()) out.back() = log_scale_;
-  s_.posterior.constrain(out, out);
+    std::copy(beta_[k].begin(), beta_[k].end(), position_.begin() + static_cast<std::ptrdiff_t>(k * width));
+  if (s_.posterior.samples_scale()) position_.back() = log_scale_;
+  s_.posterior.constrain(position_, out);
   return log_density();
 }
 

@@ -63,6 +63,7 @@ class AxisChain final : public Chain {
   void freeze() override { frozen_ = true; }
   double take_acceptance() override { return std::exchange(acceptance_, 0.0); }
   double draw(std::span<double> out) override;
+  VectorView position() const override { return position_; }
   ChainReport report() const override;
   void transfer(Archive& archive) override;
 
@@ -90,6 +91,7 @@ class AxisChain final : public Chain {
   std::vector<Vector> prior_slopes_;  // derivative of the log prior by each coefficient (normal priors)
   Rule rule_;                         // of this sweep
   double log_scale_ = 0;
+  std::vector<double> position_;    // of the last draw
   double value_ = 0;                // sum over rows at the present place
   std::size_t first_of_scale_ = 0;  // of the random numbers of a sweep
   bool coupled_ = false;            // sigma and the coefficients

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "model_arrays.hpp"
 #include "model_data.hpp"
 #include "onward/error.hpp"
 #include "onward/glm/axis_sampler.hpp"
@@ -170,6 +171,9 @@ Model build_regression(const OptionValues& given, const BuildFor& what_for) {
   const auto posterior = std::make_shared<Posterior>(make_posterior(given, std::move(pool)));
   Model model{AnyTarget(*posterior)};
   model.name_indices = posterior->name_indices();
+  model.arrays = coefficient_arrays(*posterior);
+  model.data = data_arrays(given, *posterior);
+  model.log_likelihood = [posterior] { return log_likelihood(*posterior); };
   model.derived["priors"] = priors_json(*posterior);
   model.words = {"priors: " + describe_priors(*posterior)};
   model.check_data = [posterior] { return data_warnings(*posterior, posterior->pool()); };

@@ -28,6 +28,18 @@ namespace fs = std::filesystem;
 /// Entries of a chunk: 1 MB of doubles.
 constexpr std::size_t chunk_entries = std::size_t{1} << 17;
 
+nc_type type_of(NumberType type) {
+  switch (type) {
+    case NumberType::float64:
+      return NC_DOUBLE;
+    case NumberType::float32:
+      return NC_FLOAT;
+    case NumberType::uint8:
+      return NC_UBYTE;
+  }
+  return NC_NAT;
+}
+
 class Definition {
  public:
   Definition(const fs::path& path, const NetcdfContent& content)
@@ -50,7 +62,7 @@ class Definition {
     for (const auto& constant : content_.constants) {
       Group& group = groups_[constant.group];
       begin(group, constant.group);
-      define(group, constant.variable, NC_DOUBLE, dims_of(group, constant.variable), 0, false);
+      define(group, constant.variable, type_of(constant.type), dims_of(group, constant.variable), 0, false);
     }
     for (auto& [name, group] : groups_) define_coordinates(group);
     for (const auto& [name, group] : groups_) write_coordinates(group);
@@ -121,6 +133,8 @@ class Definition {
     call_(nc_def_var(group.id, name.c_str(), type, static_cast<int>(dims.size()), dims.data(), &id));
     if (name != shape.name)
       call_(nc_put_att_text(group.id, id, "long_name", shape.name.size(), shape.name.c_str()));
+    if (!shape.entry_names.empty())
+      call_(nc_put_att_text(group.id, id, "entry_names", shape.entry_names.size(), shape.entry_names.c_str()));
     const double none = std::numeric_limits<double>::quiet_NaN();
     const float none_single = std::numeric_limits<float>::quiet_NaN();
     if (sampled && type == NC_DOUBLE) call_(nc_def_var_fill(group.id, id, NC_FILL, &none));
@@ -234,6 +248,18 @@ std::string define_netcdf(const fs::path& path, const NetcdfContent& content) {
   if (content.layout.chains == 0)
     throw Error(fmt::format("{}: a file of draws needs a chain.", path.string()));
   return Definition(path, content).made();
+}
+
+std::size_t width_of(NumberType type) {
+  switch (type) {
+    case NumberType::float64:
+      return sizeof(double);
+    case NumberType::float32:
+      return sizeof(float);
+    case NumberType::uint8:
+      return 1;
+  }
+  return 0;
 }
 
 std::string netcdf_name(const std::string& name) {

@@ -13,12 +13,16 @@
 
 namespace onward::detail {
 
-/// A variable of a group without draws; its doubles begin at `place` of the file of constants.
+/// A variable of a group without draws; its values begin at `place` of the file of constants.
 struct Constant {
   std::string group;
   NamedShape variable;
+  NumberType type = NumberType::float64;
   std::uint64_t place = 0;
 };
+
+/// Bytes of a number.
+std::size_t width_of(NumberType type);
 
 /// What goes into a file.
 struct NetcdfContent {

@@ -127,18 +127,18 @@ class Filler {
   void constant(const Constant& constant) {
     const auto dataset = open(constant.group, constant.variable.name);
     const Cut cut = chunk_cut(constant.variable.shape, 1);
+    const std::size_t width = width_of(constant.type);
     for (std::size_t first = 0; first < constant.variable.size();) {
       const auto box = cut.box(first);
-      std::vector<double> values(cut.most());
-      read_at(content_.constants_file, path_, constant.place + first * sizeof(double),
-              std::as_writable_bytes(std::span(values).first(box.size)));
+      std::vector<std::byte> values(cut.most() * width);
+      read_at(content_.constants_file, path_, constant.place + first * width,
+              std::span(values).first(box.size * width));
       if (constant.variable.shape.empty()) {
         errno = 0;
-        require(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >=
-                0);
+        require(H5Dwrite(dataset.get(), native(constant.type), H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                         values.data()) >= 0);
       } else {
-        write_chunk(dataset, {box.start.begin(), box.start.end()},
-                    packed(std::as_bytes(std::span(values)), sizeof(double), 1));
+        write_chunk(dataset, {box.start.begin(), box.start.end()}, packed(values, width, 1));
       }
       first += box.size;
     }
@@ -154,6 +154,18 @@ class Filler {
   }
 
  private:
+  static hid_t native(NumberType type) {
+    switch (type) {
+      case NumberType::float64:
+        return H5T_NATIVE_DOUBLE;
+      case NumberType::float32:
+        return H5T_NATIVE_FLOAT;
+      case NumberType::uint8:
+        return H5T_NATIVE_UINT8;
+    }
+    return -1;
+  }
+
   void require(bool good) const {
     if (!good) throw_netcdf_error("write", path_, "HDF5 gives no reason");
   }

@@ -122,6 +122,11 @@ void NetcdfReader::Impl::add_variable(int id, int chain, int draw) {
   variable.shape.erase(variable.shape.begin(), variable.shape.begin() + 2);
   for (std::size_t k = 0; k < variable.shape.size(); ++k)
     variable.coordinates.push_back(coordinates(variable.dims[k], dims[k + 2], variable.shape[k]));
+  std::size_t length = 0;
+  if (nc_type text = NC_NAT; nc_inq_att(group, id, "entry_names", &text, &length) == NC_NOERR && text == NC_CHAR) {
+    variable.entry_names.resize(length);
+    call(nc_get_att_text(group, id, "entry_names", variable.entry_names.data()));
+  }
   variables.push_back(std::move(variable));
   ids.push_back(id);
 }
@@ -202,13 +207,25 @@ const std::vector<NamedShape>& NetcdfReader::variables() const { return impl_->v
 
 std::string NetcdfReader::entry_name(std::size_t variable, std::size_t entry) const {
   const NamedShape& shape = impl_->variables.at(variable);
-  if (shape.shape.empty()) return shape.name;
-  std::vector<std::string> labels(shape.shape.size());
-  for (std::size_t k = labels.size(); k-- > 0; entry /= shape.shape[k]) {
+  const std::size_t rank = shape.shape.size();
+  std::string name = shape.entry_names;
+  const std::size_t counted_from = name.empty() ? 0 : 1;
+  std::vector<std::string> labels(rank);
+  for (std::size_t k = rank; k-- > 0; entry /= shape.shape[k]) {
     const std::size_t index = entry % shape.shape[k];
-    labels[k] = shape.coordinates[k].empty() ? std::to_string(index) : shape.coordinates[k][index];
+    labels[k] =
+        shape.coordinates[k].empty() ? std::to_string(index + counted_from) : shape.coordinates[k][index];
   }
-  return fmt::format("{}[{}]", shape.name, fmt::join(labels, ", "));
+  if (name.empty()) return rank == 0 ? shape.name : fmt::format("{}[{}]", shape.name, fmt::join(labels, ", "));
+  // From the end: a name before the indices may have braces of its own.
+  std::size_t end = name.size();
+  for (std::size_t k = rank; k-- > 0;) {
+    const std::size_t at = end < 2 ? std::string::npos : name.rfind("{}", end - 2);
+    if (at == std::string::npos) break;
+    name.replace(at, 2, labels[k]);
+    end = at;
+  }
+  return name;
 }
 
 std::vector<std::vector<double>> NetcdfReader::column(std::size_t variable, std::size_t entry) {

@@ -1,119 +1,94 @@
 #include "onward/io/netcdf_sink.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <map>
+#include <fmt/format.h>
 
-#include "onward/io/csv_names.hpp"
+#include "onward/error.hpp"
 
 namespace onward {
 namespace {
 
-struct Split {
-  std::string base;
-  std::vector<std::size_t> index;  // counted from 1
-};
-
-/// theta.3.1 is theta at (3, 1): as many numbers as are indices.
-Split split(const std::string& name, std::size_t indices) {
-  Split result{name, {}};
-  while (result.index.size() < indices) {
-    const std::size_t dot = result.base.rfind('.');
-    if (dot == std::string::npos || dot == 0 || dot + 1 == result.base.size()) break;
-    std::size_t number = 0;
-    const char* end = result.base.data() + result.base.size();
-    const auto [at, error] = std::from_chars(result.base.data() + dot + 1, end, number);
-    if (error != std::errc{} || at != end || number == 0) break;
-    result.index.insert(result.index.begin(), number);
-    result.base.resize(dot);
-  }
-  return result;
+NetcdfLayout layout_of(const NetcdfContents& contents, const std::string& model, const RunSettings& s) {
+  using Kind = NamedStatistic::Kind;
+  NetcdfLayout layout{
+      .chains = s.chains,
+      .posterior = contents.posterior.variables,
+      .statistics = {{"n_steps", Kind::count},
+                     {"evaluations", Kind::count},
+                     {"nonfinite", Kind::count},
+                     {"curvature_floored", Kind::count}},
+      .attributes = {{"model", model}, {"sampler", s.sampler}, {"seed", std::to_string(*s.seed)}}};
+  if (contents.unconstrained) layout.unconstrained_posterior = contents.unconstrained->variables;
+  if (contents.log_likelihood) layout.log_likelihood = {contents.log_likelihood->shape};
+  return layout;
 }
 
-NetcdfLayout layout_of(const ParameterShapes& shapes, const std::string& model, const RunSettings& s) {
-  return {.chains = s.chains,
-          .posterior = shapes.variables,
-          .attributes = {{"model", model}, {"sampler", s.sampler}, {"seed", std::to_string(*s.seed)}}};
-}
-
-NetcdfWriter make_writer(const RunFolder& folder, NetcdfLayout layout, bool single_precision,
+NetcdfWriter make_writer(const RunFolder& folder, NetcdfLayout layout, const NetcdfOptions& options,
                          const Checkpoint* resumed) {
-  const NetcdfOptions options{.single_precision = single_precision};
   if (!resumed) return {folder.netcdf(), std::move(layout), options};
   std::vector<std::size_t> draws;
   for (const auto& chain : resumed->chains) draws.push_back(chain.draws);
   return NetcdfWriter::reopen(folder.netcdf(), std::move(layout), options, draws);
 }
 
-}  // namespace
-
-ParameterShapes parameter_shapes(const std::vector<std::string>& names,
-                                 const std::vector<std::size_t>& indices) {
-  struct Variable {
-    std::size_t rank;
-    std::map<std::vector<std::size_t>, std::size_t> entries;  // by index, in order: last index fastest
-  };
-  // Names as files can have them, so that readers of CSV and netCDF see the same.
-  const CsvNames in_file = csv_names(names, indices);
-  std::vector<std::string> plain(names.size());
-  for (std::size_t k = 0; k < names.size(); ++k) plain[in_file.order[k]] = in_file.columns[k];
-  std::vector<std::string> order;
-  std::map<std::string, Variable> variables;
-  for (std::size_t i = 0; i < plain.size(); ++i) {
-    Split name = split(plain[i], indices.empty() ? plain[i].size() : indices[i]);
-    const auto [at, is_new] = variables.try_emplace(name.base, Variable{name.index.size(), {}});
-    if (is_new) order.push_back(name.base);
-    at->second.entries.emplace(std::move(name.index), i);
-  }
-  ParameterShapes shapes;
-  for (const auto& base : order) {
-    const Variable& variable = variables.at(base);
-    std::vector<std::size_t> shape(variable.rank, 0);
-    bool whole = true;
-    for (const auto& [index, i] : variable.entries) {
-      whole = whole && index.size() == variable.rank;
-      for (std::size_t d = 0; whole && d < index.size(); ++d) shape[d] = std::max(shape[d], index[d]);
-    }
-    std::size_t size = 1;
-    for (const std::size_t extent : shape) size *= extent;
-    whole = whole && size == variable.entries.size();
-    if (whole) shapes.variables.push_back({base, shape});
-    for (const auto& [index, i] : variable.entries) {
-      if (!whole) shapes.variables.push_back({plain[i], {}});
-      shapes.order.push_back(i);
-    }
-  }
-  return shapes;
+void put_in_order(std::span<const double> values, const std::vector<std::size_t>& order,
+                  std::vector<double>& out) {
+  out.resize(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) out[k] = values[order[k]];
 }
 
+}  // namespace
+
 NetcdfSink::NetcdfSink(const RunFolder& folder, const std::string& model, const RunSettings& resolved,
-                       const std::vector<std::string>& names, const std::vector<std::size_t>& indices,
-                       bool single_precision, const Checkpoint* resumed)
-    : shapes_(parameter_shapes(names, indices)),
-      writer_(make_writer(folder, layout_of(shapes_, model, resolved), single_precision, resumed)),
-      chains_(resolved.chains),
-      values_(resolved.chains, std::vector<double>(names.size())) {}
+                       NetcdfContents contents, const NetcdfOptions& options, const Checkpoint* resumed)
+    : contents_(std::move(contents)),
+      writer_(make_writer(folder, layout_of(contents_, model, resolved), options, resumed)),
+      rows_(resolved.chains) {
+  for (const DataArray& array : contents_.data)
+    writer_.constant(array.role == DataArray::Role::observed ? "observed_data" : "constant_data", array.shape,
+                     array.type, array.values);
+}
 
 void NetcdfSink::drawn(std::size_t chain, const Draw& draw) {
-  std::vector<double>& values = values_[chain];
-  for (std::size_t k = 0; k < values.size(); ++k) values[k] = draw.parameters[shapes_.order[k]];
+  Row& row = rows_[chain];
+  put_in_order(draw.parameters, contents_.posterior.order, row.parameters);
+  if (contents_.unconstrained) {
+    const auto& order = contents_.unconstrained->order;
+    if (draw.position.size() != order.size())
+      throw UsageError(
+          fmt::format("`unconstrained` asks for the {} numbers that are sampled, but this sampler gives {}: "
+                      "leave it out, or choose another sampler",
+                      order.size(), draw.position.size()));
+    put_in_order(draw.position, order, row.unconstrained);
+  }
+  if (contents_.log_likelihood) {
+    row.log_likelihood.resize(contents_.log_likelihood->shape.size());
+    contents_.log_likelihood->at(draw.parameters, row.log_likelihood);
+  }
+  const double statistics[] = {static_cast<double>(draw.since.steps),
+                               static_cast<double>(draw.since.evaluations),
+                               static_cast<double>(draw.since.nonfinite),
+                               static_cast<double>(draw.since.floored)};
   writer_.draw(chain, {.lp = draw.log_density,
                        .acceptance_rate = draw.acceptance,
                        .step_size = draw.step_size,
-                       .parameters = values});
+                       .parameters = row.parameters,
+                       .unconstrained = row.unconstrained,
+                       .log_likelihood = row.log_likelihood,
+                       .statistics = statistics});
 }
 
 std::vector<ChainRecord> NetcdfSink::earlier() {
-  std::vector<ChainRecord> records(chains_);
-  for (std::size_t chain = 0; chain < chains_; ++chain) {
+  std::vector<ChainRecord> records(rows_.size());
+  const std::vector<std::size_t>& order = contents_.posterior.order;
+  for (std::size_t chain = 0; chain < records.size(); ++chain) {
     ChainRecord& record = records[chain];
     record.draws = writer_.draws(chain);
-    std::vector<double> values(shapes_.order.size());
+    std::vector<double> values(order.size());
     for (std::size_t d = 0; d < record.draws; ++d) {
       record.log_density.push_back(writer_.read(chain, d, values));
       const std::size_t begin = record.values.size();
       record.values.resize(begin + values.size());
-      for (std::size_t k = 0; k < values.size(); ++k) record.values[begin + shapes_.order[k]] = values[k];
+      for (std::size_t k = 0; k < values.size(); ++k) record.values[begin + order[k]] = values[k];
     }
   }
   return records;

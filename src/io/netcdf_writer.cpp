@@ -19,10 +19,6 @@
 namespace onward {
 namespace fs = std::filesystem;
 
-std::size_t NamedShape::size() const {
-  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
-}
-
 namespace {
 
 fs::path beside(const fs::path& path, const char* suffix) {
@@ -142,12 +138,38 @@ struct NetcdfWriter::Impl {
     }
   }
 
-  /// Throws now what the constants would make go wrong in the end; the draws, in other groups, are left out.
-  void check_constants() const {
+  /// Throws now what one more constant would make go wrong in the end; the draws, in other groups, are left
+  /// out.
+  void check_constant(const detail::Constant& one_more) const {
+    std::vector<detail::Constant> all = constants;
+    if (one_more.variable.size() > 0) all.push_back(one_more);
     const detail::RowLayout none(NetcdfLayout{}, false);
     const std::scoped_lock lock(detail::netcdf_mutex());
-    detail::define_netcdf(path,
-                          {layout, options, none, constants, -1, std::vector<std::size_t>(layout.chains, 1)});
+    detail::define_netcdf(path, {layout, options, none, all, -1, std::vector<std::size_t>(layout.chains, 1)});
+  }
+
+  void open_constants() {
+    if (constants_file >= 0) return;
+    const fs::path file = beside(path, ".constants");
+    constants_file = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (constants_file < 0) detail::throw_system_error("write", file, errno);
+    ::unlink(file.c_str());  // it lasts as long as it is open
+  }
+
+  void append_constants(std::span<const double> values, NumberType type) {
+    std::vector<std::byte> bytes(values.size() * detail::width_of(type));
+    if (type == NumberType::uint8)
+      std::ranges::transform(values, bytes.begin(), [](double value) {
+        return static_cast<std::byte>(static_cast<unsigned char>(value));
+      });
+    else
+      Packer({}, type == NumberType::float32).pack(values, bytes.data());
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const auto end = static_cast<off_t>(constants_bytes);
+    if (::lseek(constants_file, end, SEEK_SET) != end ||
+        detail::write_fully(constants_file, text) != text.size())
+      detail::throw_system_error("write", beside(path, ".constants"), errno);
+    constants_bytes += text.size();
   }
 
   void finish(const fs::path& part, const detail::NetcdfContent& content) {
@@ -296,38 +318,35 @@ double NetcdfWriter::read(std::size_t chain, std::size_t draw, std::span<double>
 
 void NetcdfWriter::constant(const std::string& group, const NamedShape& variable,
                             std::span<const double> values) {
+  std::vector<double> in_order(values.size());
+  if (values.size() == variable.size())
+    Packer({variable}, false).pack(values, reinterpret_cast<std::byte*>(in_order.data()));
+  constant(group, variable, NumberType::float64, [&](const auto& take) { take(in_order); });
+}
+
+void NetcdfWriter::constant(const std::string& group, const NamedShape& variable, NumberType type,
+                            const ValueSource& values) {
   Impl& impl = *impl_;
-  if (values.size() != variable.size())
-    throw Error(fmt::format("{}: {} values for '{}', which has {}", impl.path.string(), values.size(),
-                            variable.name, variable.size()));
   for (const char* draws : {"posterior", "sample_stats", "unconstrained_posterior", "log_likelihood"})
     if (group == draws)
       throw Error(
           fmt::format("{}: '{}' is no draw, so the group '{}' is not for it: choose another, such as "
                       "constant_data.",
                       impl.path.string(), variable.name, group));
-  if (values.empty()) return;
-  const fs::path file = beside(impl.path, ".constants");
-  if (impl.constants_file < 0) {
-    impl.constants_file = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (impl.constants_file < 0) detail::throw_system_error("write", file, errno);
-    ::unlink(file.c_str());  // it lasts as long as it is open
+  impl.check_constant({group, variable, type, impl.constants_bytes});
+  impl.open_constants();
+  const std::uint64_t begin = impl.constants_bytes;
+  std::size_t count = 0;
+  values([&](std::span<const double> part) {
+    count += part.size();
+    impl.append_constants(part, type);
+  });
+  if (count != variable.size()) {
+    impl.constants_bytes = begin;
+    throw Error(fmt::format("{}: {} values for '{}', which has {}", impl.path.string(), count, variable.name,
+                            variable.size()));
   }
-  std::vector<std::byte> bytes(values.size_bytes());
-  Packer({variable}, false).pack(values, bytes.data());
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const auto end = static_cast<off_t>(impl.constants_bytes);
-  if (::lseek(impl.constants_file, end, SEEK_SET) != end ||
-      detail::write_fully(impl.constants_file, text) != text.size())
-    detail::throw_system_error("write", file, errno);
-  impl.constants.push_back({group, variable, impl.constants_bytes});
-  try {
-    impl.check_constants();
-  } catch (...) {
-    impl.constants.pop_back();
-    throw;
-  }
-  impl.constants_bytes += text.size();
+  if (count > 0) impl.constants.push_back({group, variable, type, begin});
 }
 
 void NetcdfWriter::flush() {

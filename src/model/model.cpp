@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -39,6 +40,18 @@ ModelSpec ModelSpec::from_json(const ordered_json& json) {
 
 bool Model::samples_itself(const RunSettings& settings) const {
   return own_sampler && (settings.sampler == choose_sampler_word || settings.sampler == own_sampler->name);
+}
+
+ParameterShapes Model::free_parameters() const {
+  const std::vector<ParameterBlock> blocks = target.blocks();
+  // No constraint gives a parameter fewer numbers than it has freely, so as many are the same ones.
+  if (blocks.empty() && names.size() == dimension()) return parameters();
+  ParameterShapes shapes;
+  for (const ParameterBlock& block : blocks) shapes.variables.push_back({block.name, {block.size}});
+  if (blocks.empty()) shapes.variables.push_back({"position", {dimension()}});
+  shapes.order.resize(dimension());
+  std::iota(shapes.order.begin(), shapes.order.end(), std::size_t{0});
+  return shapes;
 }
 
 ordered_json Model::to_json() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "onward/util/clock.hpp"
 
@@ -22,6 +23,7 @@ ChainTask::ChainTask(std::unique_ptr<Chain> chain, const RunSettings& settings, 
       record_(record),
       parameters_(parameters) {
   if (std::ranges::any_of(hooks_.sinks, &Sink::wants_moves)) chain_->keep_moves();
+  counts_ = std::ranges::any_of(hooks_.sinks, &Sink::wants_counts);
 }
 
 void ChainTask::start() {
@@ -69,6 +71,7 @@ void ChainTask::advance(std::size_t draws_limit, const std::atomic<bool>& stop) 
 void ChainTask::freeze() {
   chain_->freeze();
   chain_->take_acceptance();
+  if (counts_) at_draw_ = counted();
   warm_ = true;
   phase_ = sampling;
   tell_warm_up();
@@ -89,18 +92,30 @@ void ChainTask::tell_warm_up() {
   }
 }
 
+/// All that the chain has done so far.
+SinceDraw ChainTask::counted() const {
+  const ChainReport report = chain_->report();
+  return {steps_, report.counts.jets() + report.counts.gradients, report.counts.nonfinite, report.floored};
+}
+
 void ChainTask::keep_draw() {
   const double log_density = chain_->draw(parameters_);
   if (hooks_.keep_draws) {
-    record_.values.insert(record_.values.end(), parameters_.begin(), parameters_.end());
+    for (const double value : parameters_)
+      record_.values.push_back(hooks_.keep_floats ? static_cast<double>(static_cast<float>(value)) : value);
     record_.log_density.push_back(log_density);
   }
   // Not in parts, slice by slice: sums would round by slices then.
   const double acceptance = chain_->take_acceptance();
   const std::vector<double> moves = chain_->take_moves();
-  const Draw draw{log_density,         acceptance / static_cast<double>(*settings_.thin),
-                  chain_->step_size(), parameters_,
-                  chain_->position(),  moves};
+  Draw draw{log_density,         acceptance / static_cast<double>(*settings_.thin),
+            chain_->step_size(), parameters_,
+            chain_->position(),  moves};
+  if (counts_) {
+    const SinceDraw now = counted(), then = std::exchange(at_draw_, now);
+    draw.since = {now.steps - then.steps, now.evaluations - then.evaluations, now.nonfinite - then.nonfinite,
+                  now.floored - then.floored};
+  }
   for (Sink* sink : hooks_.sinks) sink->drawn(number_, draw);
   total_acceptance_ += acceptance;
   since_draw_ = 0;
@@ -123,7 +138,8 @@ void ChainTask::end() {
 void ChainTask::transfer(Archive& archive) {
   double shown_acceptance = monitor_.acceptance_sum;
   archive(started_, warm_, since_draw_, total_acceptance_, shown_acceptance, record_.sampling_steps,
-          record_.warmup_seconds, record_.sampling_seconds);
+          record_.warmup_seconds, record_.sampling_seconds, at_draw_.steps, at_draw_.evaluations,
+          at_draw_.nonfinite, at_draw_.floored);
   monitor_.acceptance_sum = shown_acceptance;
   if (started_) chain_->transfer(archive);
   for (Sink* sink : hooks_.sinks) sink->transfer(number_, archive);

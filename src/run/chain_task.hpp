@@ -44,6 +44,7 @@ class ChainTask {
   void freeze();
   void tell_warm_up();
   void keep_draw();
+  SinceDraw counted() const;
   std::uint64_t to_next_event(std::uint64_t slice) const;
   void transfer(Archive& archive);
   ChainCheckpoint save();
@@ -59,6 +60,8 @@ class ChainTask {
   std::uint64_t steps_ = 0, since_draw_ = 0;
   double total_acceptance_ = 0;
   std::vector<double> parameters_;
+  bool counts_ = false;   // a sink wants to know
+  SinceDraw at_draw_ = {};  // what was counted up to the last draw
   ChainCheckpoint latest_;  // of a chain that cannot be saved everywhere
 };
 

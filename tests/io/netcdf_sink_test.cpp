@@ -50,7 +50,7 @@ TEST_F(NetcdfSinks, FileHoldsTheDraws) {
   const RunSettings resolved =
       maker.resolve({.sampler = "rwm", .warmup = 50, .draws = 20, .thin = 2, .chains = 2, .seed = 1});
   const RunFolder folder = RunFolder::create(path("run"));
-  NetcdfSink sink(folder, "normal", resolved, maker.names());
+  NetcdfSink sink(folder, "normal", resolved, {.posterior = parameter_shapes(maker.names())});
   Hooks hooks;
   hooks.sinks = {&sink};
   const onward::Run run = run_chains(maker, resolved, hooks);

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "io/by_xarray.hpp"
 #include "io/scratch.hpp"
 #include "onward/version.hpp"
 
@@ -64,24 +65,6 @@ void put_all(NetcdfWriter& writer, std::size_t first, std::size_t last) {
 
 class NetcdfFile : public testing::Scratch {
  protected:
-  /// What tests/io/read_netcdf.py says, in which every warning is an error.
-  static json by_xarray(const std::filesystem::path& file) {
-    // Debian's packages belong to Debian's Python, which need not be the first one in PATH.
-    for (const char* python : {"python3", "/usr/bin/python3"}) {
-      const std::string probe = std::string(python) + " -c 'import xarray, netCDF4' 2>/dev/null";
-      if (std::system(probe.c_str()) != 0) continue;
-      const std::string command =
-          std::string(python) + " -W error " ONWARD_TEST_DATA "/io/read_netcdf.py '" + file.string() + "'";
-      FILE* const pipe = ::popen(command.c_str(), "r");
-      std::string text;
-      for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
-      EXPECT_EQ(::pclose(pipe), 0) << command;
-      return json::parse(text);
-    }
-    ADD_FAILURE() << "no Python with xarray and netCDF4 (Debian: python3-xarray, python3-netcdf4)";
-    return {};
-  }
-
   void expect_draws(const std::filesystem::path& file, std::size_t draws) const {
     NetcdfReader reader(file);
     ASSERT_EQ(reader.draws(), draws);
@@ -116,7 +99,7 @@ TEST_F(NetcdfFile, XarrayReadsWhatWasWritten) {
   writer.constant("constant_data", {"rows", {}}, std::vector<double>{3});
   writer.close();
 
-  const json read = by_xarray(path("draws.nc"));
+  const json read = testing::by_xarray(path("draws.nc"));
   const json& posterior = read.at("posterior");
   const json& attributes = posterior.at("attributes");
   EXPECT_EQ(attributes.at("creation_library"), "onward");
@@ -230,7 +213,7 @@ TEST_F(NetcdfFile, ShorterChainsEndInNan) {
   EXPECT_EQ(reader.draws(), 7u);
   EXPECT_EQ(reader.draws(1), 4u);
   EXPECT_EQ(reader.column(2, 1)[1].size(), 4u);
-  const json read = by_xarray(path("a.nc"));
+  const json read = testing::by_xarray(path("a.nc"));
   EXPECT_EQ(read.at("posterior").at("variables").at("theta").at("nan"), 3 * 4);
   EXPECT_EQ(read.at("sample_stats").at("variables").at("diverging").at("nan"), 3);
 }
@@ -273,7 +256,7 @@ TEST_F(NetcdfFile, AFinishedFileGoesOnToo) {
     NetcdfWriter once(whole, small_layout(), options);
     put_all(once, 0, 50);
     once.close();
-    json cut = by_xarray(file), straight = by_xarray(whole);
+    json cut = testing::by_xarray(file), straight = testing::by_xarray(whole);
     for (auto* groups : {&cut, &straight})
       for (auto& group : *groups) group.at("attributes").erase("created_at");
     EXPECT_EQ(cut, straight);
@@ -345,7 +328,7 @@ TEST_F(NetcdfFile, NamesThatNetcdfDoesNotTakeAreAltered) {
   NetcdfWriter writer(path("a.nc"), layout);
   writer.draw(0, {.parameters = std::vector<double>{1, 2, 3}});
   writer.close();
-  const json read = by_xarray(path("a.nc")).at("posterior").at("variables");
+  const json read = testing::by_xarray(path("a.nc")).at("posterior").at("variables");
   EXPECT_EQ(read.at("_(Intercept)").at("values").at(0), 1);
   EXPECT_EQ(read.at("a|b").at("values").at(0), 2);
   EXPECT_EQ(read.at("sd(g)x:z").at("values").at(0), 3);

@@ -9,7 +9,7 @@ import netCDF4
 import numpy
 import xarray
 
-numpy_kinds = {"f": "real", "i": "integer", "b": "flag"}
+numpy_kinds = {"f": "real", "i": "integer", "u": "integer", "b": "flag"}
 groups = {}
 with netCDF4.Dataset(sys.argv[1]) as file:
     names = list(file.groups)

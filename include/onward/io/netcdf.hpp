@@ -16,20 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "onward/io/named_arrays.hpp"
+
 namespace onward {
-
-/// A variable by name and shape. A scalar has an empty shape.
-struct NamedShape {
-  std::string name;
-  std::vector<std::size_t> shape;
-  std::vector<std::string> dims = {};  ///< names of the dimensions; if empty NAME_dim_0, NAME_dim_1, ...
-  /// For each dimension the names of its entries; without them, or where one's are empty, they are 0, 1, ...
-  std::vector<std::vector<std::string>> coordinates = {};
-  /// The values come as Stan lists them (theta.1.1, theta.2.1, ...) instead of last index fastest.
-  bool first_index_fastest = false;
-
-  std::size_t size() const;
-};
 
 /// A statistic of the sampler: a number, an integer, or 0 and 1 for false and true.
 struct NamedStatistic {
@@ -90,6 +79,10 @@ class NetcdfWriter {
 
   /// A variable that is no draw, for a group such as observed_data or constant_data.
   void constant(const std::string& group, const NamedShape& variable, std::span<const double> values);
+  /// The same of values that come in parts, to be stored as numbers of this type. They go to a file without a
+  /// name until close(), not to memory.
+  void constant(const std::string& group, const NamedShape& variable, NumberType type,
+                const ValueSource& values);
 
   /// Hands everything so far to the operating system.
   void flush();
@@ -127,7 +120,8 @@ class NetcdfReader {
   std::size_t draws(std::size_t chain) const;
   const std::vector<NamedShape>& variables() const;
 
-  /// As ArviZ writes it: mu, theta[3], beta[age, yes]. Entries are counted with the last index fastest.
+  /// As the file says what its entries are called (NamedShape::entry_names), else as ArviZ writes it: mu,
+  /// theta[3], beta[age, yes]. Entries are counted with the last index fastest.
   std::string entry_name(std::size_t variable, std::size_t entry) const;
 
   /// The draws of one entry, a vector for each chain. Going through the entries in order reads the file about

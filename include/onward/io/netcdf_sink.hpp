@@ -1,34 +1,32 @@
 #pragma once
 // Writes the draws of a run to draws.nc, as ArviZ lays them out.
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "onward/io/named_arrays.hpp"
 #include "onward/io/netcdf.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/run/run.hpp"
 
 namespace onward {
 
-/// Parameters by name and shape: theta.1 to theta.8 are one variable. Names that do not fill a box of indices
-/// stay single numbers.
-struct ParameterShapes {
-  std::vector<NamedShape> variables;
-  std::vector<std::size_t>
-      order;  ///< which parameter each value is, variable after variable, last index fastest
+/// What draws.nc holds besides the statistics of the sampler.
+struct NetcdfContents {
+  ParameterShapes posterior;
+  std::optional<ParameterShapes> unconstrained = {};  ///< of Draw::position
+  std::optional<LogLikelihood> log_likelihood = {};
+  std::vector<DataArray> data = {};
 };
-
-/// `indices`: how many of the numbers that each name ends in are indices, as for csv_names().
-ParameterShapes parameter_shapes(const std::vector<std::string>& names,
-                                 const std::vector<std::size_t>& indices = {});
 
 class NetcdfSink final : public Sink {
  public:
   /// With a checkpoint the draws are there, and are cut back to its own.
   NetcdfSink(const RunFolder& folder, const std::string& model, const RunSettings& resolved,
-             const std::vector<std::string>& names, const std::vector<std::size_t>& indices = {},
-             bool single_precision = false, const Checkpoint* resumed = nullptr);
+             NetcdfContents contents, const NetcdfOptions& options = {}, const Checkpoint* resumed = nullptr);
 
+  bool wants_counts() const override { return true; }
   void warmed_up(std::size_t, double, const Metric&) override {}
   void drawn(std::size_t chain, const Draw& draw) override;
   void finished(std::size_t) override {}
@@ -40,10 +38,12 @@ class NetcdfSink final : public Sink {
   void close() { writer_.close(); }
 
  private:
-  ParameterShapes shapes_;
+  struct Row {
+    std::vector<double> parameters, unconstrained, log_likelihood;  // in the file's order
+  };
+  NetcdfContents contents_;
   NetcdfWriter writer_;
-  std::size_t chains_;
-  std::vector<std::vector<double>> values_;  // of each chain, in the file's order
+  std::vector<Row> rows_;  // of each chain
 };
 
 }  // namespace onward

@@ -15,7 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "onward/io/netcdf_sink.hpp"
+#include "onward/io/named_arrays.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/run/chain.hpp"
 #include "onward/run/run.hpp"
@@ -78,6 +78,11 @@ struct Model {
   AnyTarget target;
   std::vector<std::string> names;              ///< of what is reported
   std::vector<std::size_t> name_indices = {};  ///< see csv_names
+  /// What is reported as arrays, where the names alone do not tell: with dimensions that have names.
+  std::optional<ParameterShapes> arrays = {};
+  std::vector<DataArray> data = {};  ///< that it was built from
+  /// Asked for before chains are made: it may share the model's data, which its sampler then copies.
+  std::function<LogLikelihood()> log_likelihood = {};
   Start start = {};                            ///< where chains begin unless they are told
   std::optional<OwnSampler> own_sampler = {};  ///< taken unless another is named
   std::vector<std::string> notes = {};         ///< what the user should know of data and options
@@ -99,7 +104,9 @@ struct Model {
 
   std::size_t dimension() const { return target.dimension(); }
   /// What is reported, as arrays by name and shape.
-  ParameterShapes parameters() const { return parameter_shapes(names, name_indices); }
+  ParameterShapes parameters() const { return arrays ? *arrays : parameter_shapes(names, name_indices); }
+  /// What is sampled, as arrays: by the target's blocks, or as what is reported, or as one vector `position`.
+  ParameterShapes free_parameters() const;
   /// Whether these settings mean the model's own sampler.
   bool samples_itself(const RunSettings& settings) const;
   /// For run.json: the specification, and "derived".

@@ -57,6 +57,9 @@ struct Hooks {
   /// Set it (from a signal handler, say) and chains end at the next step.
   const std::atomic<bool>* stop = nullptr;
   bool keep_draws = true;   ///< in the Run's memory
+  /// Draws in the Run's memory are rounded to floats. For a run that would have to read them back from a file
+  /// of floats when it is resumed: it comes to the same summary then, whether it was cut or not.
+  bool keep_floats = false;
   double seconds_used = 0;  ///< of max_seconds, before this: by pilots, say
   /// What the data call for, before anything is drawn.
   std::function<void(const std::vector<std::string>&)> notes = {};

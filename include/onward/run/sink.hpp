@@ -13,6 +13,14 @@
 
 namespace onward {
 
+/// What a chain did from one draw to the next.
+struct SinceDraw {
+  std::uint64_t steps = 0;
+  std::uint64_t evaluations = 0;  ///< of the target: jets of any order and gradients
+  std::uint64_t nonfinite = 0;    ///< those of them that found no density
+  std::uint64_t floored = 0;      ///< steps in which the curvature floor acted
+};
+
 /// One kept state of one chain.
 struct Draw {
   double log_density;  ///< of what is sampled: tempered, and in the space that is sampled
@@ -21,6 +29,7 @@ struct Draw {
   std::span<const double> parameters;  ///< as the run's names have them
   VectorView position{};               ///< in the space that is sampled; empty where there is none such
   std::span<const double> moves{};  ///< along their lines, of the steps since the last draw, if they are kept
+  SinceDraw since{};                ///< if a sink wants it
 };
 
 /// Functions that name a chain are called from that chain's thread: each chain from one thread at a time,
@@ -43,6 +52,8 @@ class Sink {
 
   /// Whether draws are to come with the moves that led to them.
   virtual bool wants_moves() const { return false; }
+  /// Whether draws are to come with counts of what the chain did since the last one.
+  virtual bool wants_counts() const { return false; }
   /// What a sink has summed up of a chain's draws, into a checkpoint or out of it. Files have nothing to say:
   /// they are cut back to the checkpoint's draws when they are opened again.
   virtual void transfer(std::size_t /*chain*/, Archive& /*archive*/) {}

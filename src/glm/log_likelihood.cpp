@@ -1,0 +1,111 @@
+#include "onward/glm/log_likelihood.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "onward/glm/row_functions.hpp"
+#include "onward/simd/special.hpp"
+
+namespace onward::glm {
+namespace {
+
+/// The part of a row's log likelihood that depends on y and the number of trials alone.
+double constant_of(const Observations& y, std::size_t i) {
+  const double count = y.y(i);
+  switch (y.family()) {
+    case Family::gaussian:
+      return -0.5 * std::log(2 * std::numbers::pi);
+    case Family::binomial: {
+      const double trials = y.trials(i);
+      return simd::lgamma(trials + 1) - simd::lgamma(count + 1) - simd::lgamma(trials - count + 1);
+    }
+    case Family::poisson:
+    case Family::negative_binomial:
+      return -simd::lgamma(count + 1);
+    default:
+      return 0;
+  }
+}
+
+/// log sum exp of the classes' predictors, which are piece_rows apart.
+double log_sum_exp(const double* eta, std::size_t classes) {
+  double most = eta[0];
+  for (std::size_t k = 1; k < classes; ++k) most = std::max(most, eta[k * piece_rows]);
+  double sum = 0;
+  for (std::size_t k = 0; k < classes; ++k) sum += std::exp(eta[k * piece_rows] - most);
+  return most + std::log(sum);
+}
+
+}  // namespace
+
+RowLogLikelihood::RowLogLikelihood(const Posterior& posterior) : posterior_(posterior) {
+  for (std::size_t i = 0; i < rows(); ++i) constants_.push_back(constant_of(posterior_.observations(), i));
+}
+
+/// The predictors of a piece's rows, class after class.
+void RowLogLikelihood::predict(std::size_t piece, std::span<const double> parameters, std::span<float> panel,
+                               std::span<double> eta) const {
+  const Design& x = posterior_.design();
+  const Observations& y = posterior_.observations();
+  const std::vector<double>& means = posterior_.means();
+  const std::size_t width = x.columns(), begin = piece * piece_rows;
+  const std::size_t count = std::min(piece_rows, rows() - begin);
+  x.panel(piece, panel.data());
+  for (std::size_t k = 0; k < y.classes(); ++k) {
+    const auto beta = parameters.subspan(k * width, width);
+    const auto out = eta.subspan(k * piece_rows, count);
+    for (std::size_t i = 0; i < count; ++i) out[i] = y.offset().empty() ? 0 : y.offset()[begin + i];
+    for (std::size_t j = 0; j < width; ++j) {
+      // The columns are centred, and the intercept is that of the columns as they were given.
+      double factor = beta[j];
+      if (j == 0)
+        for (std::size_t m = 1; m < means.size(); ++m) factor += means[m] * beta[m];
+      const float* column = panel.data() + j * piece_rows;
+      for (std::size_t i = 0; i < count; ++i) out[i] += factor * static_cast<double>(column[i]);
+    }
+  }
+}
+
+/// Of row i, with its predictor, or those of the classes, at eta.
+double RowLogLikelihood::row(std::size_t i, const double* eta, double scale) const {
+  const Observations& all = posterior_.observations();
+  const double y = all.y(i);
+  switch (all.family()) {
+    case Family::gaussian: {
+      const double z = (y - *eta) / scale;
+      return -0.5 * z * z - std::log(scale);
+    }
+    case Family::bernoulli:
+      return logit_row(*eta, y, 1 - y).value;
+    case Family::binomial:
+      return logit_row(*eta, y, all.trials(i) - y).value;
+    case Family::probit:
+      return probit_row(*eta, 2 * y - 1).value;
+    case Family::cloglog:
+      return cloglog_row(*eta, y).value;
+    case Family::categorical:
+      return eta[static_cast<std::size_t>(y) * piece_rows] - log_sum_exp(eta, all.classes());
+    case Family::poisson:
+      return y * *eta - std::exp(*eta);
+    case Family::negative_binomial:
+      return simd::lgamma(y + scale) - simd::lgamma(scale) + logit_row(*eta - std::log(scale), y, scale).value;
+  }
+  return 0;
+}
+
+void RowLogLikelihood::operator()(std::span<const double> parameters, std::span<double> out) const {
+  const Observations& y = posterior_.observations();
+  const double scale = posterior_.samples_scale() ? parameters.back()
+                                                  : posterior_.options().known_scale.value_or(1.0);
+  std::vector<float> panel(posterior_.design().columns() * piece_rows);
+  std::vector<double> eta(y.classes() * piece_rows);
+  for (std::size_t piece = 0; piece < pieces_of(rows()); ++piece) {
+    predict(piece, parameters, panel, eta);
+    const std::size_t begin = piece * piece_rows, end = std::min(begin + piece_rows, rows());
+    for (std::size_t i = begin; i < end; ++i)
+      out[i] = y.weight(i) * (constants_[i] + row(i, &eta[i - begin], scale));
+  }
+}
+
+}  // namespace onward::glm

@@ -1,0 +1,112 @@
+#include "model_arrays.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "model_data.hpp"
+#include "onward/glm/log_likelihood.hpp"
+#include "onward/io/npy.hpp"
+
+namespace onward::glm {
+namespace {
+
+/// The narrowest type that holds what a file has.
+NumberType type_for(const std::string& dtype) {
+  if (dtype == "|u1" || dtype == "|b1") return NumberType::uint8;
+  const bool short_number = dtype == "<f4" || dtype == "|i1" || dtype == "<i2" || dtype == "<u2";
+  return short_number ? NumberType::float32 : NumberType::float64;
+}
+
+/// X row after row, some of them at a time.
+ValueSource rows_of(const std::string& file) {
+  return [file](const auto& take) {
+    NpyReader reader(file);
+    const NpyHeader header = reader.header();
+    constexpr std::size_t most = std::size_t{1} << 16;  // numbers in memory
+    const std::size_t columns = header.columns(), together = std::max<std::size_t>(most / columns, 1);
+    std::vector<double> part;
+    if (header.fortran_order) {
+      std::move(reader).read_all().visit([&](const auto& values) {
+        for (std::size_t i = 0; i < header.rows(); ++i) {
+          part.resize(columns);
+          for (std::size_t j = 0; j < columns; ++j)
+            part[j] = static_cast<double>(values[i + j * header.column_stride()]);
+          take(part);
+        }
+      });
+      return;
+    }
+    for (std::size_t first = 0; first < header.rows(); first += together) {
+      part.resize(std::min(together, header.rows() - first) * columns);
+      reader.next(std::span(part));
+      take(part);
+    }
+    reader.finish();
+  };
+}
+
+NamedShape by_observation(const std::string& name, std::size_t rows) {
+  return {.name = name, .shape = {rows}, .dims = {"observation"}};
+}
+
+}  // namespace
+
+ParameterShapes coefficient_arrays(const Posterior& posterior) {
+  const std::size_t width = posterior.design().columns(), classes = posterior.observations().classes();
+  const std::size_t first = posterior.design().has_intercept() ? 1 : 0;
+  const auto& columns = posterior.options().column_names;
+  ParameterShapes arrays;
+  /// Columns begin to end, then classes if there are several.
+  const auto add = [&](NamedShape variable, std::size_t begin, std::size_t end) {
+    if (classes > 1) {
+      variable.shape.push_back(classes);
+      variable.dims.emplace_back("class");
+      variable.coordinates.emplace_back();
+      variable.entry_names += ".{}";
+    }
+    arrays.variables.push_back(std::move(variable));
+    for (std::size_t j = begin; j < end; ++j)
+      for (std::size_t k = 0; k < classes; ++k) arrays.order.push_back(k * width + j);
+  };
+  if (first > 0) add({.name = "intercept", .shape = {}, .entry_names = "intercept"}, 0, 1);
+  if (width > first)
+    add({.name = "beta",
+         .shape = {width - first},
+         .dims = {"predictor"},
+         .coordinates = {columns},
+         .entry_names = columns.empty() ? "beta.{}" : "{}"},
+        first, width);
+  if (posterior.samples_scale()) {
+    arrays.variables.push_back({posterior.names().back(), {}});
+    arrays.order.push_back(posterior.dimension() - 1);
+  }
+  return arrays;
+}
+
+std::vector<DataArray> data_arrays(const OptionValues& given, const Posterior& posterior) {
+  using enum DataArray::Role;
+  const std::size_t rows = posterior.observations().rows();
+  std::vector<DataArray> arrays;
+  const NpyHeader x = NpyReader(given.text("x")).header();
+  arrays.push_back({constant,
+                    {.name = "x",
+                     .shape = {rows, x.columns()},
+                     .dims = {"observation", "predictor"},
+                     .coordinates = {{}, posterior.options().column_names}},
+                    type_for(x.dtype),
+                    rows_of(given.text("x"))});
+  for (const char* field : {"y", "trials", "offset", "weights"})
+    if (given.has(field))
+      arrays.push_back({field == std::string("y") ? observed : constant, by_observation(field, rows),
+                        NumberType::float64,
+                        [field, file = given.text(field)](const auto& take) { take(read_rows(field, file)); }});
+  return arrays;
+}
+
+LogLikelihood log_likelihood(const Posterior& posterior) {
+  const auto rows = std::make_shared<const RowLogLikelihood>(posterior);
+  return {by_observation("y", rows->rows()),
+          [rows](std::span<const double> parameters, std::span<double> out) { (*rows)(parameters, out); }};
+}
+
+}  // namespace onward::glm

@@ -1,0 +1,23 @@
+#pragma once
+// What files have of a regression as arrays with named dimensions: its parameters, its data, and the log
+// likelihood of each observation. The dimensions are called observation, predictor (a column of X) and class.
+
+#include <vector>
+
+#include "onward/glm/posterior.hpp"
+#include "onward/io/named_arrays.hpp"
+#include "onward/model/option.hpp"
+
+namespace onward::glm {
+
+/// intercept, beta with a predictor for each column of X, sigma or phi; for categorical by class besides.
+ParameterShapes coefficient_arrays(const Posterior& posterior);
+
+/// y as observed; x, trials, offset and weights as constants. They are read anew from their files, part by
+/// part.
+std::vector<DataArray> data_arrays(const OptionValues& given, const Posterior& posterior);
+
+/// As a function of a draw. Shares the posterior's data.
+LogLikelihood log_likelihood(const Posterior& posterior);
+
+}  // namespace onward::glm

@@ -1,0 +1,39 @@
+#include "run_file.hpp"
+
+#include "onward/io/csv_names.hpp"
+#include "onward/io/json.hpp"
+#include "onward/version.hpp"
+
+namespace onward::detail {
+
+using nlohmann::ordered_json;
+
+ordered_json run_json(const RunDescription& run) {
+  ordered_json json{{"onward", version},          {"status", ""},
+                    {"dimension", run.dimension}, {"model", run.model},
+                    {"settings", run.settings},   {"files", run.files}};
+  json.update(run.recording);
+  for (const auto& [in_file, name] : csv_names(run.names, run.name_indices).changed)
+    json["names_in_csv"][in_file] = name;
+  if (run.found.is_object()) json.update(run.found);
+  return json;
+}
+
+void write_run_json(const RunFolder& folder, ordered_json json, const std::string& status) {
+  json["status"] = status;
+  write_file_atomically(folder.run_json(), json_text(json, 1) + "\n");
+}
+
+const char* status_word(Ending ending) {
+  switch (ending) {
+    case Ending::complete:
+      return "complete";
+    case Ending::interrupted:
+      return "interrupted";
+    case Ending::time_limit:
+      return "stopped at the time limit";
+  }
+  return "";
+}
+
+}  // namespace onward::detail

@@ -1,0 +1,109 @@
+// Runs that are recorded by the library alone, and runs in memory that are saved.
+
+#include "onward/record/recording.hpp"
+
+#include <gmock/gmock.h>
+
+#include <span>
+
+#include "io/scratch.hpp"
+#include "onward/io/json.hpp"
+#include "onward/io/netcdf.hpp"
+#include "onward/io/run_status.hpp"
+#include "onward/io/stan_csv.hpp"
+#include "onward/onward.hpp"
+#include "onward/record/earlier.hpp"
+
+namespace onward::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+const RunSettings quick{.sampler = "rwm", .warmup = 100, .draws = 30, .thin = 2, .chains = 2, .seed = 1};
+
+AnyTarget normal() {
+  return target(2, [](const auto& t) { return -0.5 * (t[0] * t[0] + t[1] * t[1]); });
+}
+
+class RecordTest : public Scratch {
+ protected:
+  /// Column i of the CSV file of a chain, counted among the parameters.
+  static std::vector<double> column(const std::filesystem::path& file, std::size_t i) {
+    const StanCsv csv = read_stan_csv(file);
+    return csv.column(csv.parameter_columns()[i]);
+  }
+};
+
+TEST_F(RecordTest, AModelIsRecordedAsTheProgramDoesIt) {
+  const Recorded recorded = record(build({"eight-schools"}), quick,
+                                   {.folder = path("run"), .format = "csv,netcdf", .unconstrained = true});
+  EXPECT_EQ(recorded.run.draws(), 30u);
+  EXPECT_EQ(recorded.folder, path("run"));
+  EXPECT_EQ(recorded.summary.at("status"), "complete");
+  const auto json = read_run_json(path("run"));
+  EXPECT_EQ(json.at("model").at("name"), "eight-schools");
+  EXPECT_EQ(json.at("status"), "complete");
+  EXPECT_EQ(json.at("format"), "csv,netcdf");
+  for (std::size_t chain = 0; chain < 2; ++chain)
+    EXPECT_EQ(column(path("run/chain-" + std::to_string(chain + 1) + ".csv"), 8),
+              recorded.run.parameter(8)[chain]);
+  EXPECT_EQ(NetcdfReader(path("run/draws.nc"), "unconstrained_posterior").draws(), 30u);
+  EXPECT_TRUE(std::filesystem::exists(path("run/summary.json")));
+  EXPECT_TRUE(std::filesystem::exists(path("run/checkpoint")));
+  EXPECT_THAT(error_of([&] { record(build({"eight-schools"}), quick, {.folder = path("run")}); }),
+              HasSubstr("run"));
+}
+
+TEST_F(RecordTest, ARunGoesOn) {
+  record(build({"eight-schools"}), quick, {.folder = path("run"), .format = "netcdf"});
+  RunSettings longer = quick;
+  longer.draws = 80;
+  const Recording on{.folder = path("run"), .into = Recording::Into::resumed, .format = "netcdf"};
+  const Recorded resumed = record(build({"eight-schools"}), longer, on);
+  const onward::Run whole = sample(build({"eight-schools"}), longer);
+  for (std::size_t i = 0; i < whole.names.size(); ++i)
+    EXPECT_EQ(resumed.run.parameter(i), whole.parameter(i)) << whole.names[i];
+  Recording other = on;
+  other.format = "csv";
+  longer.draws = 90;
+  EXPECT_THAT(error_of([&] { record(build({"eight-schools"}), longer, other); }),
+              HasSubstr("format netcdf, not csv"));
+}
+
+TEST_F(RecordTest, ATargetOfTheUsersOwnIsAModel) {
+  const Recorded recorded = record(Model(normal()), quick, {.folder = path("run"), .format = "netcdf"});
+  EXPECT_EQ(NetcdfReader(path("run/draws.nc")).draws(), 30u);
+  const auto without = record(Model(normal()), quick, {});
+  EXPECT_EQ(without.run.parameter(0), recorded.run.parameter(0));
+  EXPECT_TRUE(without.folder.empty());
+  EXPECT_THAT(error_of([&] {
+                record(Model(normal()), quick,
+                       {.folder = path("other"), .format = "netcdf", .log_likelihood = true});
+              }),
+              HasSubstr("`log_likelihood`"));
+  EXPECT_FALSE(std::filesystem::exists(path("other")));
+}
+
+TEST_F(RecordTest, ARunInMemoryIsSaved) {
+  const onward::Run run = sample(normal(), quick);
+  save(run, path("saved"), "my normal");
+  EXPECT_EQ(column(path("saved/chain-2.csv"), 1), run.parameter(1)[1]);
+  EXPECT_EQ(read_run_json(path("saved")).at("model").at("name"), "my normal");
+  EXPECT_TRUE(read_run_status(path("saved"))->complete());
+  EXPECT_TRUE(std::filesystem::exists(path("saved/summary.json")));
+  EXPECT_THAT(error_of([&] { save(run, path("saved")); }), HasSubstr("saved"));
+  save(run, path("saved"), "again", true);
+  EXPECT_EQ(read_run_json(path("saved")).at("model").at("name"), "again");
+  EXPECT_THAT(error_of([&] { ended_before_checkpoint(path("saved")); }), HasSubstr("no checkpoint"));
+}
+
+TEST_F(RecordTest, ARunWithoutDrawsIsNotSaved) {
+  Hooks hooks;
+  hooks.keep_draws = false;
+  const onward::Run run = sample(normal(), quick, hooks);
+  EXPECT_THAT(error_of([&] { save(run, path("saved")); }), HasSubstr("`keep_draws`"));
+  EXPECT_FALSE(std::filesystem::exists(path("saved")));
+}
+
+}  // namespace
+}  // namespace onward::testing
