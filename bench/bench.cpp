@@ -31,7 +31,8 @@ std::vector<Benchmark> cases() {
           {"jets", "jets beside a plain evaluation", quiet(jets)},
           {"kernels", "steps of the samplers on the funnel, and random numbers", quiet(kernels)},
           {"logreg", "softmax regression on MNIST beside PyTorch", logreg},
-          {"net", "networks beside PyTorch", net_cases}};
+          {"net", "networks beside PyTorch", net_cases},
+          {"resume", "checkpoints, and chains that are kept as their moves", resume}};
 }
 
 Pair time_pair(const std::function<void()>& first, const std::function<void()>& second) {

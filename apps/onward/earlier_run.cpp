@@ -141,7 +141,12 @@ bool ended_before_checkpoint(const fs::path& folder) {
 
 std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& folder) {
   const ordered_json json = read_run_json(folder);
-  std::vector<std::string> words = words_of(ModelSpec::from_json(json["model"]));
+  std::vector<std::string> words;
+  try {
+    words = words_of(ModelSpec::from_json(json["model"]));
+  } catch (const UsageError& problem) {  // of the file, and not of what was typed
+    throw Error(fmt::format("{}: {}", RunFolder::open(folder).run_json().string(), problem.what()));
+  }
   add_settings(json["settings"], command, folder, words);
   for (const char* field : {"format", "keep", "single_precision"})
     if (json.contains(field)) add_settings({{field, json[field]}}, command, folder, words);
