@@ -32,7 +32,8 @@ std::vector<Benchmark> cases() {
           {"kernels", "steps of the samplers on the funnel, and random numbers", quiet(kernels)},
           {"logreg", "softmax regression on MNIST beside PyTorch", logreg},
           {"net", "networks beside PyTorch", net_cases},
-          {"netcdf", "draws into a netCDF file: speed and memory", netcdf}};
+          {"netcdf", "draws into a netCDF file: speed and memory", netcdf},
+          {"resume", "checkpoints, and chains that are kept as their moves", resume}};
 }
 
 Pair time_pair(const std::function<void()>& first, const std::function<void()>& second) {

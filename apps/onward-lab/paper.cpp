@@ -8,6 +8,8 @@
 
 #include "commands.hpp"
 #include "notes.hpp"
+#include "onward/data/data_set.hpp"
+#include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
 #include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
@@ -96,6 +98,20 @@ void prepare_folder(PaperOptions& o, const std::string& checkpoint) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string file = entry.path().filename().string();
     if (file.starts_with("row-") && file.ends_with(".json")) fs::remove(entry.path());
+  }
+}
+
+void note_other_contents(const PaperOptions& o, const std::string& data, const std::string& folder) {
+  if (o.quiet || folder.empty()) return;
+  const DataSet& set = data_set(data);
+  const auto files = present_files(set, folder);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (files[i].empty()) continue;
+    const Fingerprint found = known_fingerprint(files[i]);
+    if (found.bytes == set.files[i].bytes && found.md5 != set.files[i].md5)
+      say("note: {} is as large as the file of {} and has other contents (md5 {}, not {}): the table is of "
+          "what it holds\n",
+          files[i].string(), data, found.md5, set.files[i].md5);
   }
 }
 

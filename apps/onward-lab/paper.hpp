@@ -58,6 +58,10 @@ void set_action(CLI::App& command, Action& action, const PaperOptions& options, 
 /// Nobody else writes to it until the program ends.
 void prepare_folder(PaperOptions& options, const std::string& checkpoint = "");
 
+/// Of a folder of images that the user named: which files are as large as those of the data set `data` and
+/// hold something else. They may be another data set's; they may also be damaged, which no table would tell.
+void note_other_contents(const PaperOptions& options, const std::string& data, const std::string& folder);
+
 /// Says that a run was cut short and how it goes on; the exit code.
 int interrupted_run(const PaperOptions& options);
 

@@ -1,9 +1,6 @@
 // `onward paper cnn`: Tables 4 to 7, a convolutional network on CIFAR-10, and the training of its start.
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,6 +10,7 @@
 
 #include "experiments/cnn_pretraining.hpp"
 #include "experiments/cnn_report.hpp"
+#include "experiments/scratch_folder.hpp"
 #include "onward/data/data_set.hpp"
 #include "onward/error.hpp"
 #include "onward/io/json.hpp"
@@ -29,6 +27,7 @@ using experiments::CnnData;
 using experiments::CnnStart;
 using experiments::Epoch;
 using experiments::Pretraining;
+using experiments::ScratchFolder;
 
 struct Request {
   experiments::CnnSettings table;
@@ -102,27 +101,6 @@ nlohmann::ordered_json pretraining_json(const Request& request, const Pretrainin
           {"epochs", to_json(epochs)}};
 }
 
-/// A folder of its own that is removed at the end.
-class ScratchFolder {
- public:
-  /// Its name cannot be foreseen, so that nobody can have put a link in its place.
-  ScratchFolder() : path_((fs::temp_directory_path() / "onward-cnn-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr)
-      throw Error(fmt::format("cannot make a folder in {}: {}", fs::temp_directory_path().string(),
-                              std::strerror(errno)));
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 void write_tables(const experiments::CnnTable& table, const nlohmann::ordered_json& json,
                   const std::string& out) {
   const fs::path folder = out;
@@ -162,6 +140,7 @@ int run(Request& request, const CLI::App& command) {
     throw UsageError("--pretrain makes a start and --start gives one: use one of them");
   choose_parts(request);
   validate(t);
+  note_other_contents(options, "cifar10", t.data);
   training.width = t.width;
   training.held_out = t.held_out;
   training.data = t.data;

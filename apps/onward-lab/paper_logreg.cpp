@@ -29,6 +29,7 @@ int run(Request& r, const CLI::App& command) {
   }
   unless_given(command, "--burn", t.burn, t.steps / 2);
   experiments::validate(t);
+  note_other_contents(r.options, "mnist", t.data);
   prepare_folder(r.options);
   t.folder = r.options.out;
   ProgressBar bar(r.options.quiet);

@@ -47,7 +47,12 @@ std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& f
   ordered_json json = read_run_json(folder);
   if (exact_draws)
     for (const char* field : {"until_ess", "min_draws"}) json["settings"].erase(field);
-  std::vector<std::string> words = words_of(ModelSpec::from_json(json["model"]));
+  std::vector<std::string> words;
+  try {
+    words = words_of(ModelSpec::from_json(json["model"]));
+  } catch (const UsageError& problem) {  // of the file, and not of what was typed
+    throw Error(fmt::format("{}: {}", RunFolder::open(folder).run_json().string(), problem.what()));
+  }
   add_settings(json["settings"], command, folder, words);
   add_settings(recording_in(json), command, folder, words);
   return words;

@@ -1,9 +1,13 @@
 // `onward summary`: the table again, from files of ours, of CmdStan's or of ArviZ's.
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -17,6 +21,8 @@
 #include "onward/io/run_json.hpp"
 #include "onward/io/run_status.hpp"
 #include "onward/io/stan_csv.hpp"
+#include "onward/util/thread_pool.hpp"
+#include "progress_bar.hpp"
 
 namespace onward::app {
 namespace {
@@ -52,7 +58,16 @@ bool is_netcdf(const fs::path& path) { return path.extension() == ".nc"; }
   throw Error(fmt::format("{} has no draws: the run ended in warm-up, or has just begun", path));
 }
 
-/// From a netCDF file, one parameter in memory after the other.
+/// On all cores, with a bar once it takes its time.
+std::vector<ParameterSummary> summarise_all(const std::vector<std::string>& names,
+                                            const std::function<Chains(std::size_t)>& chains_of, bool quiet) {
+  ProgressBar bar(quiet);
+  return onward::summarise_all(names, chains_of, 0, [&](std::size_t done) {
+    bar.show_pieces(done, names.size(), "computing the summary: ", "parameters");
+  });
+}
+
+/// From a netCDF file, a few parameters in memory at a time.
 Summarised read_netcdf(const fs::path& file, bool quiet) {
   NetcdfReader reader(file);
   std::vector<std::size_t> lengths;
@@ -62,24 +77,47 @@ Summarised read_netcdf(const fs::path& file, bool quiet) {
   const auto [least, most] = std::ranges::minmax(lengths);
   if (!quiet) print_uneven_chains(reader.chains(), lengths.size(), least, most);
   Summarised result{reader.attribute("model").value_or(""), lengths.size(), least, {}};
+  std::vector<std::string> names;
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // variable and entry
   for (std::size_t k = 0; k < reader.variables().size(); ++k)
     for (std::size_t entry = 0; entry < reader.variables()[k].size(); ++entry) {
-      Chains values = reader.column(k, entry);
-      std::erase_if(values, [](const auto& chain) { return chain.empty(); });
-      result.parameters.push_back(summarise(reader.entry_name(k, entry), values));
+      names.push_back(reader.entry_name(k, entry));
+      places.emplace_back(k, entry);
     }
+  std::mutex one_at_a_time;  // the netCDF library is not for several threads
+  const auto column = [&](std::size_t i) {
+    const std::lock_guard lock(one_at_a_time);
+    Chains values = reader.column(places[i].first, places[i].second);
+    std::erase_if(values, [](const auto& chain) { return chain.empty(); });
+    return values;
+  };
+  result.parameters = summarise_all(names, column, quiet);
   return result;
 }
 
+/// The files of chains, several at a time.
+std::vector<StanCsv> read_chains(const std::vector<fs::path>& files, bool quiet) {
+  std::vector<StanCsv> chains(files.size());
+  ProgressBar bar(quiet);
+  ThreadPool pool(std::min<std::size_t>(files.size(), std::max(1U, std::thread::hardware_concurrency())));
+  const auto caller = std::this_thread::get_id();
+  std::atomic<std::size_t> done{0};
+  pool.for_each(files.size(), [&](std::size_t i) {
+    chains[i] = read_stan_csv(files[i]);
+    const std::size_t so_far = ++done;
+    if (std::this_thread::get_id() == caller) bar.show_pieces(so_far, files.size(), "reading: ", "files");
+  });
+  return chains;
+}
+
 Summarised read_csv(const std::vector<fs::path>& files, const Settings& s) {
-  std::vector<StanCsv> chains;
-  for (const auto& file : files) {
-    chains.push_back(read_stan_csv(file));
-    if (chains.back().columns != chains.front().columns)
+  std::vector<StanCsv> chains = read_chains(files, s.quiet);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (chains[i].columns != chains.front().columns)
       throw Error(fmt::format("{} and {} have different columns: they are not chains of one run",
-                              files.front().string(), file.string()));
-    if (chains.back().incomplete_last_line && !s.quiet)
-      say("note: {} ends within a line, which is left out\n", file.string());
+                              files.front().string(), files[i].string()));
+    if (chains[i].incomplete_last_line && !s.quiet)
+      say("note: {} ends within a line, which is left out\n", files[i].string());
   }
 
   const std::size_t all = chains.size();
@@ -89,11 +127,15 @@ Summarised read_csv(const std::vector<fs::path>& files, const Settings& s) {
   const auto& first = chains.front();
   Summarised result{first.setting("model").value_or(""), chains.size(), least->draws(), {}};
   if (!s.quiet) print_uneven_chains(all, chains.size(), result.draws, most->draws());
-  for (std::size_t column : first.parameter_columns()) {
+  const auto columns = first.parameter_columns();
+  std::vector<std::string> names;
+  for (const std::size_t column : columns) names.push_back(first.names[column]);
+  const auto values_of = [&](std::size_t i) {
     Chains values;
-    for (const auto& chain : chains) values.push_back(chain.column(column));
-    result.parameters.push_back(summarise(first.names[column], values));
-  }
+    for (const auto& chain : chains) values.push_back(chain.column(columns[i]));
+    return values;
+  };
+  result.parameters = summarise_all(names, values_of, s.quiet);
   const auto metric = first.setting("metric").value_or("");
   const bool by_axes = first.setting("model") == "glm" && metric == "none";
   result.dense_metric_may_help = !by_axes && metric != "dense";

@@ -115,13 +115,15 @@ void clean(const fs::path& directory) {
 /// The files of the run that a new one is to replace, in a folder within the folder.
 /// Two names make a kill harmless at any time: while files go there or come back it is .moving, and the run's
 /// files beside it belong to the same run; once all are there it is .replaced, and those beside it are of the
-/// new run. Whoever locks the folder next brings the old run back.
+/// new run. Whoever locks the folder next brings the old run back. Once the new run has begun the folder is
+/// .removing, and whoever locks the folder next removes it.
 class RunFolder::OldRun {
  public:
   explicit OldRun(fs::path directory)
       : directory_(std::move(directory)),
         moving_(directory_ / ".moving"),
-        replaced_(directory_ / ".replaced") {}
+        replaced_(directory_ / ".replaced"),
+        removing_(directory_ / ".removing") {}
 
   void set_aside() {
     restore();
@@ -134,6 +136,7 @@ class RunFolder::OldRun {
   }
 
   void restore() {
+    finish_removal();
     if (fs::is_directory(fs::symlink_status(replaced_))) {
       remove_files(run_files_of(directory_));
       rename(replaced_, moving_);
@@ -144,17 +147,25 @@ class RunFolder::OldRun {
     detail::sync_folder(directory_);
   }
 
+  /// Under a name of its own, lest a kill before the last file is gone bring back what is left of the run.
   void remove() {
+    finish_removal();
     if (!fs::is_directory(fs::symlink_status(replaced_))) return;
-    remove_files(files_of(replaced_));
-    ::rmdir(replaced_.c_str());
+    rename(replaced_, removing_);
+    finish_removal();
+  }
+
+  void finish_removal() {
+    if (!fs::is_directory(fs::symlink_status(removing_))) return;
+    remove_files(files_of(removing_));
+    ::rmdir(removing_.c_str());
   }
 
  private:
   static void rename(const fs::path& from, const fs::path& to) {
     if (::rename(from.c_str(), to.c_str()) != 0) detail::throw_system_error("move", from, errno);
   }
-  fs::path directory_, moving_, replaced_;
+  fs::path directory_, moving_, replaced_, removing_;
 };
 
 RunFolder::RunFolder(fs::path directory) : directory_(std::move(directory)) {}

@@ -1,8 +1,10 @@
 #include "onward/model/model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 #include "onward/io/vector_file.hpp"
 #include "onward/model/registry.hpp"
 #include "onward/run/kernel_chain.hpp"
+#include "onward/util/suggest.hpp"
 
 namespace onward {
 
@@ -75,6 +78,14 @@ std::vector<double> read_place(const std::string& file, const std::string& model
   return place;
 }
 
+void check_start_word(const std::string& word, std::span<const std::string> known) {
+  const std::string stem = word.substr(0, word.find(':'));  // of random:0.5
+  if (word.starts_with('[') || std::ranges::find(known, stem) != known.end() || std::filesystem::exists(word))
+    return;
+  if (const std::string near = suggestion(stem, known); !near.empty())
+    throw UsageError(fmt::format("there is no file {} to start from.{}", word, near));
+}
+
 Start parse_start(const std::string& words, const std::string& model, std::size_t dimension) {
   Start start;
   if (words == "zeros") {
@@ -89,6 +100,7 @@ Start parse_start(const std::string& words, const std::string& model, std::size_
       throw UsageError(fmt::format(
           "the start {} is not usable: the scale must be 0 or a positive number, as in random:0.5", words));
   } else {
+    check_start_word(words, std::array<std::string, 2>{"zeros", "random"});
     start.kind = Start::Kind::given;
     start.position = read_place(words, model, dimension);
   }

@@ -1,6 +1,7 @@
 #include "onward/net/model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 
@@ -42,6 +43,16 @@ void check_together(const OptionValues& given) {
         "net needs data of one kind: `x` FILE and `y` FILE, both of them, or `data` NAME and neither");
   if (data && (given.has("test_x") || given.has("test_y")))
     throw UsageError("`test_x` and `test_y` go with `x` and `y`: `data` has test images of its own");
+}
+
+/// Answers are vectors, so the last layer must give one.
+void check_output(const std::string& file, const Layout& layout) {
+  const Shape& out = layout.output();
+  if (out.height * out.width > 1)
+    throw Error(
+        fmt::format("{}: layer {}, the last one, gives images of {}: end the network with a flatten or a "
+                    "linear layer",
+                    file, layout.steps().size() - 1, to_string(out)));
 }
 
 GradientForm gradient_form(const OptionValues& given) {
@@ -214,8 +225,10 @@ std::size_t shown_rows(std::size_t outputs, std::size_t rows) {
 Model build_network(const OptionValues& given, const BuildFor& what_for) {
   check_together(given);
   const Layout layout = read_layout(given.text("net"));
+  check_output(given.text("net"), layout);
   check_parameters(layout);
   const std::string start = what_for.start.empty() ? "lecun" : what_for.start;
+  check_start_word(start, std::array<std::string, 3>{"lecun", "zeros", "random"});
   std::optional<StoredWeights> weights;
   if (is_weight_file(start, layout)) weights = read_weights(start, layout);
   // Running statistics are part of the model; unless they are given they come with the weights to begin with.

@@ -191,11 +191,11 @@ Answers make_answers(const Rows& y, const Layout& layout, bool classes, bool sta
                      std::vector<Unit>& units) {
   const std::size_t outputs = layout.output().size();
   if (!classes) {
+    auto values = y.floats();  // first: among classes an entry that is no number is the plainer fault
     if (y.each != outputs)
       throw Error(fmt::format("`{}` {} has rows of {}, but the network gives {}{}", y.field, y.file,
                               y.row_shape(), to_string(layout.output()),
                               y.each == 1 ? ": if these are classes, add `likelihood` softmax" : ""));
-    auto values = y.floats();
     if (standardise && units.empty()) units = units_of(values, y.each);
     if (standardise) to_units(units, values);
     return Answers::values(outputs, std::move(values));

@@ -88,7 +88,8 @@ void ChainTask::tell_warm_up() {
   const Metric metric = chain_->metric();
   for (Sink* sink : hooks_.sinks) {
     sink->warmed_up(number_, chain_->step_size(), metric);
-    if (warm_) sink->begins(number_, steps_, chain_->position());
+    // A chain that is resumed before its first draw may have made steps since it began.
+    if (warm_ && since_draw_ == 0) sink->begins(number_, steps_, chain_->position());
   }
 }
 

@@ -57,7 +57,8 @@ StoredCheckpoint read_checkpoint(const std::filesystem::path& path) {
           fmt::format("{} is a checkpoint of another version of onward: go on with that version, or "
                       "begin the run again",
                       path.string()));
-    throw Error(fmt::format("{} is not a checkpoint", path.string()));
+    throw Error(fmt::format("{} is not a checkpoint{}. The run cannot go on from it; begin it again",
+                            path.string(), bytes.empty() ? ": it is empty" : ""));
   }
   left.remove_prefix(mark.size());
   const auto damaged = [&]() -> Error {

@@ -47,6 +47,16 @@ TEST_F(PaperLogreg, WritesTablesAndAFigure) {
     EXPECT_TRUE(fs::exists(path("run") / file)) << file;
 }
 
+TEST_F(PaperLogreg, SaysThatImagesAreNotThoseOfMnist) {
+  // Labels of MNIST's number, all of them 0, with fewer images: the note comes before what is wrong.
+  put("data/train-labels-idx1-ubyte", std::string("\0\0\x08\x01\0\0\xea\x60", 8) + std::string(60'000, '\0'));
+  const Outcome outcome = onward("paper logreg --data data --quick");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("note: data/train-labels-idx1-ubyte is as large as the file of mnist"),
+                                 HasSubstr("not a25bea736e30d166cdddb491f175f624"), HasSubstr("60000")));
+  EXPECT_THAT(outcome.err, ::testing::Not(HasSubstr("t10k-labels-idx1-ubyte is")));
+}
+
 TEST_F(PaperLogreg, GoesOnWithTheRowsThatAreThere) {
   ASSERT_EQ(onward(line + " --out run").code, 0);
   const json whole = json_file("run/table.json");

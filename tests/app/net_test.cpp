@@ -347,6 +347,13 @@ TEST_F(Net, BadFilesAreNamed) {
   cannot("sample net --net broken.json" + data, {"broken.json", "layer 1 (max-pool)"});
   cannot("sample net --net two.json" + data,
          {"--y y.npy", "rows of 1", "the network gives 2", "--likelihood softmax"});
+  save("strange.npy", std::vector<double>(60, std::nan("")), {60});
+  cannot("sample net --net two.json --x x.npy --y strange.npy", {"--y strange.npy", "row 1", "nan", "finite"});
+  put("image.json", R"({"input": [1, 4, 4], "layers": [{"kind": "conv2d", "channels": 2}]})");
+  cannot("sample net --net image.json --x images.npy --y classes.npy",
+         {"image.json", "layer 0", "images of 2x2x2", "flatten"});
+  wrong_usage("sample net --net linear.json --init lecunn" + data, {"no file lecunn", "Did you mean lecun?"});
+  wrong_usage("sample net --net linear.json --init random:x" + data, {"random:x", "0 or a positive number"});
   cannot("sample net --net conv.json --x x.npy --y classes.npy", {"--x x.npy has rows of 2", "takes 1x4x4"});
   cannot("sample net --net two.json --x images.npy --y classes.npy", {"rows of 1x4x4", "takes 2"});
   std::vector<std::uint8_t> last(rows * 16);

@@ -237,6 +237,15 @@ TEST_F(ResumeTest, RunJsonMustBeWhole) {
   refused(good.substr(0, good.size() / 2), {"run/run.json"});
   refused("[1, 2]", {"run/run.json is damaged"});
   refused(R"({"model": {"name": 3}, "settings": {}})", {"run/run.json is damaged"});
+  json other = json::parse(good);
+  other["model"]["wheels"] = 4;
+  refused(other.dump(), {"run/run.json: funnel has no option `wheels`", "`dim`"});
+  other = json::parse(good);
+  other["model"]["name"] = "funel";
+  refused(other.dump(), {"run/run.json: there is no model 'funel'", "Did you mean funnel?"});
+  other = json::parse(good);
+  other["model"]["dim"] = {1, 2};
+  refused(other.dump(), {"run/run.json", "`dim` [1,2]", "whole number"});
   json later = json::parse(good);
   later["settings"]["frobnication"] = 3;
   refused(later.dump(), {"run/run.json has 'frobnication'", "later"});

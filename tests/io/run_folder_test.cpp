@@ -167,6 +167,17 @@ TEST_F(RunFolderTest, TheOldRunStaysUntilTheNewOneHasBegun) {
   std::ignore = RunFolder::create(path("out"), true);
   expect_old_run();
 
+  // Killed while the old run was being removed: what is left of it does not come back.
+  killed([&] {
+    put("out/run.json", "new");
+    fs::rename(path("out/.replaced"), path("out/.removing"));
+    fs::remove(path("out/.removing/run.json"));
+  });
+  std::ignore = RunFolder::reopen(path("out"));
+  EXPECT_EQ(get(path("out/run.json")), "new");
+  EXPECT_FALSE(fs::exists(path("out/.removing")));
+  EXPECT_FALSE(fs::exists(path("out/chain-2.csv")));
+
   RunFolder begun = RunFolder::create(path("out"), true);
   put("out/run.json", "new");
   begun.replace();

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cmath>
 
 #include "io/scratch.hpp"
@@ -78,6 +79,48 @@ TEST_F(Trace, GivesEveryStateBack) {
             EXPECT_EQ(replay.state_of(draw), positions.all[chain][draw - 1]) << draw;
         }
       }
+}
+
+TEST_F(Trace, KeepsItsStartWhenResumedBeforeTheFirstDraw) {
+  RunSettings s = settings();
+  s.thin = 300'000;
+  s.draws = 2;
+  s.chains = 1;
+  const AnyTarget target = onward::target(5, Skewed{});
+  KernelChainMaker maker(target);
+  const RunSettings resolved = maker.resolve(s);
+  Resume resume;
+  std::string start;
+  {
+    const RunFolder folder = RunFolder::create(path("run"));
+    TraceSink trace(folder, resolved);
+    std::atomic<bool> stop{false};
+    Hooks hooks;
+    hooks.sinks = {&trace};
+    hooks.stop = &stop;
+    hooks.checkpoint_seconds = 1e-4;
+    hooks.checkpoint = [&](const Checkpoint& checkpoint) {
+      resume.checkpoint = checkpoint;
+      if (checkpoint.chains[0].steps > *resolved.warmup) stop = true;
+    };
+    run_chains(maker, resolved, hooks);
+    start = get(path("run/chain-1.start"));
+  }
+  ASSERT_GT(resume.checkpoint.chains[0].steps, *resolved.warmup);
+  ASSERT_EQ(resume.checkpoint.chains[0].draws, 0u) << "the run was not cut before its first draw";
+  Positions positions(1);
+  {
+    const RunFolder folder = RunFolder::reopen(path("run"));
+    TraceSink trace(folder, resolved, &resume.checkpoint);
+    Hooks hooks;
+    hooks.sinks = {&trace, &positions};
+    hooks.keep_draws = false;
+    hooks.resume = &resume;
+    run_chains(maker, resolved, hooks);
+  }
+  EXPECT_EQ(get(path("run/chain-1.start")), start);
+  Replay replay(path("run"), target, resolved, 0);
+  for (const std::size_t draw : {1, 2}) EXPECT_EQ(replay.state_of(draw), positions.all[0][draw - 1]) << draw;
 }
 
 TEST_F(Trace, IsOfLineKernelsOneMoveAStep) {

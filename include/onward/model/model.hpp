@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,8 @@ Model build(const ModelSpec& spec, const BuildFor& what_for = {});
 /// The start that is meant by zeros, random, random:SCALE or the name of a file (a JSON array or .npy) with
 /// an entry for each of `dimension` parameters. Throws UsageError, Error for a file that cannot be read.
 Start parse_start(const std::string& words, const std::string& model, std::size_t dimension);
+/// Throws UsageError if a word of a start is no file, and nearly one that is known.
+void check_start_word(const std::string& word, std::span<const std::string> known);
 /// A file with an entry for every parameter that is sampled; throws as parse_start.
 std::vector<double> read_place(const std::string& file, const std::string& model, std::size_t dimension);
 

@@ -1,0 +1,150 @@
+// What it costs that a run can be resumed, and what a chain takes that is kept as its moves.
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "bench.hpp"
+#include "experiments/scratch_folder.hpp"
+#include "models/funnel.hpp"
+#include "onward/io/csv_sink.hpp"
+#include "onward/io/trace.hpp"
+#include "onward/net/posterior.hpp"
+#include "onward/net/predictive.hpp"
+#include "onward/net/weights.hpp"
+#include "onward/run/checkpoint.hpp"
+#include "onward/run/kernel_chain.hpp"
+#include "onward/util/clock.hpp"
+
+namespace onward::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using experiments::ScratchFolder;
+
+/// The paper's convolutional network, whose 2.4 million parameters are what a checkpoint has to hold. A
+/// checkpoint and a trace know nothing of images, so that few of them do.
+AnyTarget paper_network(std::vector<double>& start) {
+  constexpr std::size_t images = 10;
+  LabelledImages random{3, 32, 32, std::vector<std::uint8_t>(images * 3072),
+                        std::vector<std::uint8_t>(images)};
+  for (std::size_t i = 0; i < random.pixels.size(); ++i)
+    random.pixels[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
+  for (std::size_t i = 0; i < images; ++i) random.labels[i] = static_cast<std::uint8_t>(i % 10);
+  auto network = std::make_shared<const net::Network>(net::Layout(net::paper_cnn()));
+  const auto weights = net::lecun_start(network->layout, 1);
+  start.assign(weights.begin(), weights.end());
+  const net::Data data = net::image_data(std::move(random), 10, net::cifar10_normalisation());
+  return AnyTarget(net::PredictionView(
+      net::Posterior(std::move(network), data, {}, std::make_shared<ThreadPool>(1)), data.inputs.first(1)));
+}
+
+RunSettings network_settings(const std::vector<double>& start, std::size_t draws) {
+  RunSettings settings{.sampler = "line-fmala", .chains = 1, .draws = draws, .seed = 1};
+  settings.step_size = 1e-3;
+  settings.warmup = 0;
+  settings.thin = 1;
+  settings.start = {.kind = Start::Kind::given, .position = start};
+  return settings;
+}
+
+struct Timed {
+  double seconds = 0;
+  std::size_t checkpoints = 0;
+};
+
+/// A run with its draws in CSV files, and with one checkpoint after the other if it is to save any.
+Timed timed_run(const AnyTarget& target, const RunSettings& settings, bool saves) {
+  const ScratchFolder scratch;
+  const RunFolder folder = RunFolder::create(scratch.path(), true);
+  KernelChainMaker maker(target);
+  const RunSettings resolved = maker.resolve(settings);
+  CsvSink csv(folder, "bench", resolved, maker.names(), {});
+  Timed result;
+  Hooks hooks{.sinks = {&csv}, .keep_draws = false};
+  hooks.checkpoint_seconds = 0;
+  if (saves)
+    hooks.checkpoint = [&](const Checkpoint& checkpoint) {
+      write_checkpoint(folder.checkpoint(), {}, checkpoint);
+      ++result.checkpoints;
+    };
+  const auto begin = Clock::now();
+  run_chains(maker, resolved, hooks);
+  result.seconds = seconds_since(begin);
+  return result;
+}
+
+/// What one checkpoint adds to the time of a run, as a share of the usual time between two.
+Row checkpoint_row(const std::string& name, const AnyTarget& target, const RunSettings& settings) {
+  constexpr int rounds = 3;
+  constexpr double usual_seconds = 30;
+  double plain = std::numeric_limits<double>::infinity(), each = plain;
+  for (int round = 0; round < rounds; ++round) plain = std::min(plain, timed_run(target, settings, false).seconds);
+  for (int round = 0; round < rounds; ++round) {
+    const Timed with = timed_run(target, settings, true);
+    each = std::min(each, (with.seconds - plain) / static_cast<double>(with.checkpoints));
+  }
+  const double share = 100 * std::max(0.0, each) / usual_seconds;
+  Row row{fmt::format("checkpoint every 30 s, {} ({:.3g} ms each)", name, 1e3 * each), share, "% of the time"};
+  row.bar = "< 1";
+  row.met = share < 1;
+  return row;
+}
+
+/// A chain of 1,000 steps: the bytes of its moves, and how many of some states come back bit for bit.
+void add_trace_rows(std::vector<Row>& rows, const AnyTarget& target, const std::vector<double>& start) {
+  constexpr std::size_t steps = 1000;
+  std::map<std::size_t, std::vector<double>> states{{1, {}}, {2, {}}, {100, {}}, {517, {}}, {steps, {}}};
+  const ScratchFolder scratch;
+  const RunFolder folder = RunFolder::create(scratch.path(), true);
+  KernelChainMaker maker(target);
+  const RunSettings resolved = maker.resolve(network_settings(start, steps));
+  TraceSink trace(folder, resolved);
+  std::size_t drawn = 0;
+  DrawFunction keep_some([&](std::size_t, const Draw& draw) {
+    if (const auto found = states.find(++drawn); found != states.end())
+      found->second.assign(draw.position.begin(), draw.position.end());
+  });
+  Hooks hooks{.sinks = {&trace, &keep_some}, .keep_draws = false};
+  run_chains(maker, resolved, hooks);
+
+  Row bytes{"trace of 1,000 line-fmala steps on the CNN, besides its start",
+            static_cast<double>(fs::file_size(folder.path() / "chain-1.trace")), "bytes"};
+  bytes.bar = "<= 20000";
+  bytes.met = bytes.value <= 20'000;
+  rows.push_back(bytes);
+
+  Replay replay(folder.path(), target, resolved, 0);
+  const auto begin = Clock::now();
+  const auto same = std::ranges::count_if(states, [&](const auto& kept) {
+    return std::ranges::equal(replay.state_of(kept.first), kept.second);
+  });
+  Row right{"draws 1, 2, 100, 517 and 1000 of it, replayed bit for bit", static_cast<double>(same), "of 5"};
+  right.bar = "= 5";
+  right.met = same == 5;
+  rows.push_back(right);
+  rows.push_back({"replay of 1,000 steps", seconds_since(begin), "s"});
+}
+
+}  // namespace
+
+std::vector<Row> resume(const Hears& hears) {
+  std::vector<Row> rows;
+  hears("checkpoints of the funnel");
+  const AnyTarget funnel = onward::target(11, models::FunnelDensity{});
+  rows.push_back(checkpoint_row("funnel D=10, 4 chains", funnel,
+                                {.sampler = "pc-line-fmala", .draws = 20'000, .seed = 1}));
+  hears("checkpoints of the paper's CNN");
+  std::vector<double> start;
+  const AnyTarget network = paper_network(start);
+  rows.push_back(checkpoint_row("the paper's CNN, 1 chain", network, network_settings(start, 40)));
+  hears("a trace of the paper's CNN");
+  add_trace_rows(rows, network, start);
+  return rows;
+}
+
+}  // namespace onward::bench
