@@ -83,13 +83,15 @@ Row checkpoint_row(const std::string& name, const AnyTarget& target, const RunSe
   constexpr int rounds = 3;
   constexpr double usual_seconds = 30;
   double plain = std::numeric_limits<double>::infinity(), each = plain;
-  for (int round = 0; round < rounds; ++round) plain = std::min(plain, timed_run(target, settings, false).seconds);
+  for (int round = 0; round < rounds; ++round)
+    plain = std::min(plain, timed_run(target, settings, false).seconds);
   for (int round = 0; round < rounds; ++round) {
     const Timed with = timed_run(target, settings, true);
     each = std::min(each, (with.seconds - plain) / static_cast<double>(with.checkpoints));
   }
   const double share = 100 * std::max(0.0, each) / usual_seconds;
-  Row row{fmt::format("checkpoint every 30 s, {} ({:.3g} ms each)", name, 1e3 * each), share, "% of the time"};
+  Row row{fmt::format("checkpoint every 30 s, {} ({:.3g} ms each)", name, 1e3 * each), share,
+          "% of the time"};
   row.bar = "< 1";
   row.met = share < 1;
   return row;
@@ -120,9 +122,8 @@ void add_trace_rows(std::vector<Row>& rows, const AnyTarget& target, const std::
 
   Replay replay(folder.path(), target, resolved, 0);
   const auto begin = Clock::now();
-  const auto same = std::ranges::count_if(states, [&](const auto& kept) {
-    return std::ranges::equal(replay.state_of(kept.first), kept.second);
-  });
+  const auto same = std::ranges::count_if(
+      states, [&](const auto& kept) { return std::ranges::equal(replay.state_of(kept.first), kept.second); });
   Row right{"draws 1, 2, 100, 517 and 1000 of it, replayed bit for bit", static_cast<double>(same), "of 5"};
   right.bar = "= 5";
   right.met = same == 5;

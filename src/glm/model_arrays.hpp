@@ -6,7 +6,7 @@
 
 #include "onward/glm/posterior.hpp"
 #include "onward/io/named_arrays.hpp"
-#include "onward/model/option.hpp"
+#include "onward/util/option.hpp"
 
 namespace onward::glm {
 

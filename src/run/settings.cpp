@@ -14,9 +14,6 @@
 namespace onward {
 namespace {
 
-/// Moves of one step. Within a step nobody asks whether the run is to stop.
-constexpr std::size_t most_inner = 10'000;
-
 void require_positive(const char* what, std::size_t value) {
   if (value == 0) throw UsageError(fmt::format("{} 0 makes no sense: give 1 or more", what));
 }
@@ -115,11 +112,6 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
                                      s.start.position[i]));
   }
 
-  if (s.inner > most_inner)
-    throw UsageError(
-        fmt::format("`inner` {} is not usable: at most {} moves are made along a line, because a run can be "
-                    "stopped between two steps only; take more steps instead",
-                    s.inner, most_inner));
   if (s.until_ess) require_positive_number("until ess", *s.until_ess, "");
   require_positive("min draws", s.min_draws);
 

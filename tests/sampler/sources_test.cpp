@@ -24,9 +24,8 @@ const std::vector<std::string> names{"w", "x.1", "x.2"};  // in three dimensions
 
 void expect_exact(const Drawable& model, const KernelSettings& settings, const std::string& source,
                   const Metric& metric, std::uint32_t chains, std::uint64_t steps) {
-  SCOPED_TRACE(model.name + ", " + settings.sampler + ", tangent " +
-               std::string(to_string(settings.tangent)) + ", directions " + source + ", metric " +
-               std::string(to_string(metric.kind())));
+  SCOPED_TRACE(model.name + ", " + settings.sampler + " " + settings.options.dump() + ", directions " +
+               source + ", metric " + std::string(to_string(metric.kind())));
   const std::size_t dimension = model.target.dimension();
   const Directions directions = make_directions(source, needed_law(make_kernel(settings)), dimension,
                                                 dimension == 3 ? names : AnyTarget(model.target).names());
