@@ -143,6 +143,9 @@ std::vector<Case> cases() {
   list.push_back({"fresh newton-line without a floor",
                   {.sampler = "newton-line", .options = {{"curvature_floor", 0}, {"tangent", "fresh"}}},
                   [=](BruteForce& b) { return b.newton_line(1, 0); }});
+  list.push_back({"line-barker", {.sampler = "line-barker", .step_size = 0.8}, [](BruteForce& b) {
+                    return b.line_barker(0.8);
+                  }});
   return list;
 }
 
@@ -177,6 +180,7 @@ TEST(Acceptance, BruteForceCatchesBrokenTwins) {
       {stepper_of(BrokenPcFmala{eta}),
        [=](BruteForce& b) { return b.pc_fmala(eta, BiasCorrection::none, 0); }},
       {stepper_of(BrokenPcLineFmala{1.2}), [=](BruteForce& b) { return b.pc_line_fmala(1.2, 0); }},
+      {stepper_of(BrokenLineBarker{0.8}), [](BruteForce& b) { return b.line_barker(0.8); }},
       {stepper_of(NewtonLineWithoutNormalisers{}), newton_line},
       {stepper_of(NewtonLineWithoutCutBack{}), newton_line},
       {stepper_of(PlainMovesAsWideAsTheSlope{}), newton_line},

@@ -234,6 +234,24 @@ struct DirectionOfTheState {
   }
 };
 
+/// Chooses the way uphill and then takes the proposal for a symmetric one.
+struct BrokenLineBarker {
+  double step_size;
+  StepInfo step(State& state, AnyTarget& target, const Metric& metric, const StepRandom& random,
+                Workspace& w) const {
+    use_all(w);
+    StepInfo info;
+    random_line(metric, random, w);
+    const Jet here = target.jet(state.position, w.pushed, Order::slope);
+    const double far = step_size * random.noise();
+    const double alpha = random.choice() < 1 / (1 + std::exp(-far * here.slope)) ? far : -far;
+    add<double>(state.position, alpha, w.pushed, w.proposal);
+    const double proposed = target.value(w.proposal);
+    metropolis(state, w, proposed, proposed - here.value, random, info);
+    return info;
+  }
+};
+
 /// Keeps the new tangent after an acceptance, but the slope along the old one.
 struct StaleFmala {
   double step_size;

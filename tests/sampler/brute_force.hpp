@@ -140,6 +140,20 @@ class BruteForce {
                             log_normal(alpha, mean(theta_), sd(theta_)))};
   }
 
+  /// The density of a move is twice that of the normal, times the probability of the way that it took.
+  Expected line_barker(double eta) {
+    const Vector w = lower_ * v_;
+    const auto chance = [&](const Vector& at, double way) {
+      return 1 / (1 + std::exp(-way * jet(at, w).slope));
+    };
+    const double far = eta * z_scalar_;
+    const double alpha = choices_[0] < chance(theta_, far) ? far : -far;
+    const Vector to = theta_ + alpha * w;
+    const double forward = std::log(2 * chance(theta_, alpha)) + log_normal(alpha, 0, eta);
+    const double reverse = std::log(2 * chance(to, -alpha)) + log_normal(-alpha, 0, eta);
+    return {to, probability(value(to) + reverse - value(theta_) - forward)};
+  }
+
  private:
   static double probability(double log_ratio) { return std::exp(std::min(0.0, log_ratio)); }
   static VectorView view(const Vector& x) { return {x.data(), static_cast<std::size_t>(x.size())}; }

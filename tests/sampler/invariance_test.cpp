@@ -33,7 +33,8 @@ std::vector<KernelSettings> kernel_list() {
       {.sampler = "newton-line", .options = {{"relaxation", 0.5}}},
       {.sampler = "newton-line"},
       {.sampler = "newton-line", .options = {{"inner", 3}}},
-      {.sampler = "newton-line", .options = {{"relaxation", 1.5}}}};
+      {.sampler = "newton-line", .options = {{"relaxation", 1.5}}},
+      {.sampler = "line-barker", .step_size = 0.8}};
 }
 
 std::string name_of(const KernelSettings& s) { return s.sampler + ", " + s.options.dump(); }
@@ -96,6 +97,7 @@ TEST(Invariance, CatchesBrokenTwins) {
       {"line-fmala", stepper_of(BrokenLineFmala{0.7}), gaussian()},
       {"pc-fmala", stepper_of(BrokenPcFmala{0.6}), funnel()},
       {"pc-line-fmala", stepper_of(BrokenPcLineFmala{1.2}), funnel()},
+      {"line-barker", stepper_of(BrokenLineBarker{0.8}), gaussian()},
       {"newton-line without normalisers", stepper_of(NewtonLineWithoutNormalisers{}), funnel()},
       {"newton-line without a cut on the way back", stepper_of(NewtonLineWithoutCutBack{}),
        log_half_cauchy()},

@@ -17,6 +17,7 @@ const std::vector<KernelSettings> line_kernels{
     {.sampler = "line-fmala", .step_size = 0.7},
     {.sampler = "pc-line-fmala", .step_size = 1.2, .options = {{"inner", 2}}},
     {.sampler = "newton-line"},
+    {.sampler = "line-barker", .step_size = 0.9},
     {.sampler = "newton-line", .options = {{"tangent", "fresh"}, {"relaxation", 1.5}}}};
 const std::vector<std::string> sources{
     "sphere", "frames", "axes", "blocks", "frames*3+axes", "axes+blocks*0.5+sphere", "blocks:x.1+w,x.2"};

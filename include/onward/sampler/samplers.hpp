@@ -12,6 +12,7 @@
 #include "onward/direction/directions.hpp"
 #include "onward/sampler/description.hpp"
 #include "onward/sampler/fmala.hpp"
+#include "onward/sampler/line_barker.hpp"
 #include "onward/sampler/line_fmala.hpp"
 #include "onward/sampler/mala.hpp"
 #include "onward/sampler/newton_line.hpp"
@@ -24,8 +25,8 @@ namespace onward {
 class AnyTarget;
 
 /// Any kernel, with fixed settings. Two that share a name are told apart by the option `tangent`.
-using Kernel =
-    std::variant<Rwm, Mala, Fmala, FreshFmala, LineFmala, PcFmala, FreshPcFmala, PcLineFmala, NewtonLine>;
+using Kernel = std::variant<Rwm, Mala, Fmala, FreshFmala, LineFmala, PcFmala, FreshPcFmala, PcLineFmala,
+                            NewtonLine, LineBarker>;
 
 /// What there is to know of a sampler: what its kernel says of itself, as data.
 struct SamplerInfo {
