@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "autoregression.hpp"
 #include "models.hpp"
 #include "onward/model/registry.hpp"
 
@@ -29,6 +30,7 @@ void register_models(ModelRegistry& registry) {
     };
     registry.add(std::move(kind));
   }
+  registry.add(autoregression_kind());
 }
 
 }  // namespace onward::models
