@@ -34,7 +34,7 @@ inline AnyTarget autoregression(std::vector<double> series, std::size_t order) {
 
 inline ModelKind autoregression_kind() {
   using enum Option::Type;
-  constexpr std::size_t usual_order = 1, longest = 10'000'000;
+  static constexpr std::size_t usual_order = 1, longest = 10'000'000;
   return {.name = "autoregression",
           .summary = "a series from a file, each value explained by those before it",
           .options = {{.name = "series",

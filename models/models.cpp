@@ -1,5 +1,6 @@
 #include "models.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -22,21 +23,14 @@
 namespace onward::models {
 namespace {
 
-constexpr std::array model_list{
-    ModelInfo{"eight-schools", "hierarchical model of eight schools, non-centred; D = 10", 10, false, false},
-    ModelInfo{"funnel", "Neal's funnel, w and dim x's; D = dim + 1", 10, true, false},
-    ModelInfo{"gaussian", "normal, correlated; condition sets the ratio of its variances", 10, true, true},
-    ModelInfo{"logistic", "logistic regression, 30 correlated predictors, 500 rows; D = 31", 31, false,
-              false},
-    ModelInfo{"mixture", "three normals of different weights and widths; D = 5", 5, false, false},
-    ModelInfo{"rosenbrock", "Rosenbrock's banana, in pairs; dim even", 2, true, false},
-    ModelInfo{"stochastic-volatility", "200 returns whose hidden log variance wanders; D = 203", 203, false,
-              false},
-    ModelInfo{"student-t", "multivariate Student-t with 3 degrees of freedom", 10, true, false},
-};
-
 // Beyond this a run would need more memory than a machine has, several vectors a chain.
 constexpr std::size_t largest_dimension = 100'000'000;
+
+/// How large a model is to be, for those that come in sizes.
+struct Size {
+  std::size_t dimension;
+  double condition;
+};
 
 /// Adds names and constrain() to a generic target.
 class EightSchoolsTarget : public CallableTarget<EightSchoolsDensity> {
@@ -130,41 +124,72 @@ Model make_student_t(std::size_t dimension) {
   return {target(dimension, density, numbered("x", dimension)), std::move(known)};
 }
 
+Model make_stochastic_volatility() {
+  return {StochasticVolatilityTarget(stochastic_volatility_steps),
+          reference_moments(stochastic_volatility_moments)};
+}
+
+using Builder = Model (*)(const Size& size);
+
+struct Entry {
+  ModelInfo info;
+  Builder make;
+};
+
+const std::array entries{
+    Entry{{"eight-schools", "hierarchical model of eight schools, non-centred; D = 10", 10, false, false},
+          [](const Size&) {
+            return Model{EightSchoolsTarget{}, EightSchoolsPosterior{}.moments()};
+          }},
+    Entry{{"funnel", "Neal's funnel, w and dim x's; D = dim + 1", 10, true, false},
+          [](const Size& size) { return make_funnel(size.dimension); }},
+    Entry{{"gaussian", "normal, correlated; condition sets the ratio of its variances", 10, true, true},
+          [](const Size& size) { return make_gaussian(size.dimension, size.condition); }},
+    Entry{{"logistic", "logistic regression, 30 correlated predictors, 500 rows; D = 31", 31, false, false},
+          [](const Size&) { return make_logistic(); }},
+    Entry{{"mixture", "three normals of different weights and widths; D = 5", 5, false, false},
+          [](const Size&) { return make_mixture(); }},
+    Entry{{"rosenbrock", "Rosenbrock's banana, in pairs; dim even", 2, true, false},
+          [](const Size& size) { return make_rosenbrock(size.dimension); }},
+    Entry{{"stochastic-volatility", "200 returns whose hidden log variance wanders; D = 203", 203, false,
+           false},
+          [](const Size&) { return make_stochastic_volatility(); }},
+    Entry{{"student-t", "multivariate Student-t with 3 degrees of freedom", 10, true, false},
+          [](const Size& size) { return make_student_t(size.dimension); }},
+};
+
 }  // namespace
 
-std::span<const ModelInfo> list() { return model_list; }
+std::span<const ModelInfo> list() {
+  static const std::vector<ModelInfo> all = [] {
+    std::vector<ModelInfo> infos;
+    for (const auto& entry : entries) infos.push_back(entry.info);
+    return infos;
+  }();
+  return all;
+}
 
 Model make(std::string_view name, const ModelOptions& options) {
-  const ModelInfo* info = nullptr;
-  std::vector<std::string> names;
-  for (const auto& candidate : model_list) {
-    names.emplace_back(candidate.name);
-    if (candidate.name == name) info = &candidate;
-  }
-  if (info == nullptr)
+  const auto entry =
+      std::ranges::find_if(entries, [&](const Entry& candidate) { return candidate.info.name == name; });
+  if (entry == entries.end()) {
+    std::vector<std::string> names;
+    for (const auto& info : list()) names.emplace_back(info.name);
     throw UsageError(
         fmt::format("there is no model '{}'.{} Models: {}", name, suggestion(name, names), joined(names)));
-  if (options.dimension && !info->has_dimension)
+  }
+  const ModelInfo& info = entry->info;
+  if (options.dimension && !info.has_dimension)
     throw UsageError(fmt::format("{} has a fixed dimension: leave `dim` {} out", name, *options.dimension));
-  if (options.condition && !info->has_condition)
+  if (options.condition && !info.has_condition)
     throw UsageError(
         fmt::format("{} has no condition number: leave `condition` {} out", name, *options.condition));
-  const std::size_t dimension = options.dimension.value_or(info->default_dimension);
+  const std::size_t dimension = options.dimension.value_or(info.default_dimension);
   if (dimension == 0) throw UsageError("dimension 0 makes no sense: give `dim` 1 or more");
   if (dimension > largest_dimension)
     throw UsageError(
         fmt::format("dimension {} is too large: {} takes at most {}", dimension, name, largest_dimension));
-
-  if (name == "funnel") return make_funnel(dimension);
-  if (name == "gaussian") return make_gaussian(dimension, options.condition.value_or(1));
-  if (name == "logistic") return make_logistic();
-  if (name == "mixture") return make_mixture();
-  if (name == "rosenbrock") return make_rosenbrock(dimension);
-  if (name == "stochastic-volatility")
-    return {StochasticVolatilityTarget(stochastic_volatility_steps),
-            reference_moments(stochastic_volatility_moments)};
-  if (name == "student-t") return make_student_t(dimension);
-  return {EightSchoolsTarget{}, EightSchoolsPosterior{}.moments()};
+  return entry->make({dimension, options.condition.value_or(1)});
 }
 
 }  // namespace onward::models

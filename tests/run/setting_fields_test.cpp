@@ -37,11 +37,11 @@ TEST(SettingFields, WhatIsWrittenGivesTheSameBits) {
     SCOPED_TRACE(sampler.name);
     RunSettings s{.sampler = sampler.name, .warmup = 60, .draws = 20, .chains = 2, .seed = 11};
     s.sampler_options = {{"inner", 2}, {"curvature_floor", 0.05}, {"relaxation", 1.4}, {"tangent", "fresh"}};
-    const Run run = sample(normal(), s);
+    const onward::Run run = sample(normal(), s);
     const ordered_json written = settings_json(run.settings);
     EXPECT_EQ(written.at("sampler"), sampler.name);
     for (const auto& option : sampler.options) EXPECT_TRUE(written.contains(option.name)) << option.name;
-    const Run again = sample(normal(), settings_from_json(ordered_json::parse(written.dump())));
+    const onward::Run again = sample(normal(), settings_from_json(ordered_json::parse(written.dump())));
     for (std::size_t c = 0; c < 2; ++c) EXPECT_EQ(again.chains[c].values, run.chains[c].values);
     EXPECT_EQ(settings_json(again.settings), written);
   }
