@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -217,7 +216,7 @@ void add_million(std::vector<Row>& rows, std::size_t cores) {
 }  // namespace
 
 std::vector<Row> glm_peers(const Hears& hears) {
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t cores = core_count();
   std::vector<Row> rows;
   hears("bernoulli, a million rows");
   add_million(rows, cores);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include <dlfcn.h>
@@ -158,7 +157,7 @@ Row ess_row(const RegressionData& data, std::size_t threads) {
 }  // namespace
 
 std::vector<Row> glm_kernels() {
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t cores = core_count();
   const RegressionData data(10'000, 30);
   std::vector<Row> rows{product_row(cores), jet_row(data), ess_row(data, 1)};
   if (cores > 1) rows.push_back(ess_row(data, 2));

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -143,7 +142,7 @@ void add_posterior_rows(std::vector<Row>& rows, std::size_t threads) {
 }  // namespace
 
 std::vector<Row> logreg(const Hears& hears) {
-  const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t threads = core_count();
   std::vector<Row> rows;
   hears("MNIST, the posterior by newton-line along axes");
   add_posterior_rows(rows, threads);  // first: it forks, which wants a process of one thread

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -281,7 +280,7 @@ void add_memory_rows(std::vector<Row>& rows, std::size_t threads, const Hears& h
 }  // namespace
 
 std::vector<Row> net_cases(const Hears& hears) {
-  const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t threads = core_count();
   std::vector<Row> rows;
   add_memory_rows(rows, threads, hears);  // first: it forks, which wants a process of one thread
   for (const bool is_cnn : {false, true}) {

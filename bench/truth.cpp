@@ -4,7 +4,6 @@
 #include <cmath>
 #include <mutex>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -68,7 +67,7 @@ std::string table(std::string_view name, std::string_view symbol, std::size_t dr
 
   const std::size_t pieces = draws / piece;
   std::vector<std::vector<Sums>> sums(pieces, std::vector<Sums>(size));
-  ThreadPool(std::max(1U, std::thread::hardware_concurrency())).for_each(pieces, [&](std::size_t k) {
+  ThreadPool(core_count()).for_each(pieces, [&](std::size_t k) {
     std::vector<double> theta(target.dimension()), x(size);
     for (std::size_t n = k * piece; n < (k + 1) * piece && !stop; ++n) {
       const double weight =

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bnn_problem.hpp"
 #include "onward/plot/figure.hpp"
 #include "words.hpp"
 
@@ -143,19 +144,7 @@ void nll_figure(const BnnTable& table, const std::string& folder) {
 
 void predictions_figure(const BnnTable& table, const std::string& folder) {
   const auto& s = table.settings;
-  const Points points = s.data.empty() ? made_points(s.seed) : read_points(s.data);
-  std::vector<double> xs, ys;
-  for (const auto& [x, y] : points) {
-    xs.push_back(x);
-    ys.push_back(y);
-  }
-  for (auto* values : {&xs, &ys}) {
-    double mean = 0, variance = 0;
-    const auto n = static_cast<double>(values->size());
-    for (double v : *values) mean += v / n;
-    for (double v : *values) variance += (v - mean) * (v - mean) / n;
-    for (double& v : *values) v = (v - mean) / std::sqrt(variance);
-  }
+  const StandardPoints points = standard_points(s);
   const std::size_t rows = s.temperatures.size(), columns = s.samplers.size();
   plot::Figure figure(rows, columns, std::max(16.0, 7 * static_cast<double>(columns)),
                       7 * static_cast<double>(rows));
@@ -169,7 +158,7 @@ void predictions_figure(const BnnTable& table, const std::string& folder) {
     plot::Color shade = plot::palette(0);
     shade.alpha = 0.3;
     panel.band(row.band.x, row.band.low, row.band.high, {.color = shade});
-    panel.points(xs, ys, {.color = plot::Color{0, 0, 0, 0.35}, .size = 1.5});
+    panel.points(points.x, points.y, {.color = plot::Color{0, 0, 0, 0.35}, .size = 1.5});
     panel.line(row.band.x, row.band.mean, {.color = plot::palette(0), .size = 1.2});
   }
   for (const char* ending : {"svg", "png"}) figure.save(fmt::format("{}/predictions.{}", folder, ending));

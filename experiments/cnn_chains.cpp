@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -25,9 +24,7 @@ using net::GradientForm;
 constexpr double timing_step_size = 1e-4;  // the paper's
 
 std::shared_ptr<ThreadPool> make_pool(const CnnSettings& s) {
-  const std::size_t cores =
-      s.threads > 0 ? s.threads : std::max<std::size_t>(1, std::thread::hardware_concurrency());
-  return std::make_shared<ThreadPool>(cores);
+  return std::make_shared<ThreadPool>(threads_or_all(s.threads));
 }
 
 /// The posterior of the network that was trained, and its weights.
@@ -44,10 +41,10 @@ Problem load_problem(const CnnSettings& s, const CnnData& data) {
           std::move(weights.parameters)};
 }
 
-/// What draws say of some images.
-class Watched {
+/// How well draws predict some images.
+class PredictedImages {
  public:
-  explicit Watched(const net::Data& data)
+  explicit PredictedImages(const net::Data& data)
       : data_(data),
         outputs_(data.count() * data.answers.width()),
         predictive_(true, data.count(), data.answers.width(), data.answers) {}
@@ -124,7 +121,7 @@ std::size_t timed_steps(const CnnSettings& s, std::size_t images) {
 
 CnnStart cnn_start(const CnnSettings& s, const CnnData& data) {
   Problem problem = load_problem(s, data);
-  Watched test(test_rows(s, data)), held_out(data.held_out);
+  PredictedImages test(test_rows(s, data)), held_out(data.held_out);
   test.add(problem.posterior, problem.start);
   held_out.add(problem.posterior, problem.start);
   return {test.scores(), held_out.scores(), problem.posterior.jet(problem.start, {}, Order::value).value,
@@ -136,7 +133,7 @@ CnnChain cnn_chain(const CnnSettings& s, const CnnData& data, const std::string&
                    const std::function<void(double)>& progress) {
   Problem problem = load_problem(s, data);
   Stepper chain(problem.posterior, kernel_settings(find_cnn_sampler(name), step_size), problem.start, seed);
-  Watched test(test_rows(s, data)), held_out(data.held_out);
+  PredictedImages test(test_rows(s, data)), held_out(data.held_out);
   CnnChain result;
   result.step_size = step_size;
   result.seed = seed;

@@ -62,9 +62,7 @@ void check_counts(const PretrainingSettings& s, std::size_t there) {
 }
 
 Pretraining train(const PretrainingSettings& s, const EpochListener& listener, const Share& progress) {
-  const std::size_t cores =
-      s.threads > 0 ? s.threads : std::max<std::size_t>(1, std::thread::hardware_concurrency());
-  const auto pool = std::make_shared<ThreadPool>(cores);
+  const auto pool = std::make_shared<ThreadPool>(threads_or_all(s.threads));
   const auto layout = std::make_shared<const net::Layout>(net::paper_cnn(true, s.width));
   auto images = load_cnn_images(s.data).train;
   check_counts(s, images.count());

@@ -56,7 +56,7 @@ struct MeanSd {
 /// One kernel at one dimension and step size.
 struct FunnelCell {
   double step_size;
-  std::vector<double> kl;  ///< one a seed
+  std::vector<double> kl;  ///< one for each seed
   MeanSd kl_over_seeds;
   double acceptance;  ///< mean over all steps of all chains
 };

@@ -47,6 +47,25 @@ void add_counts(CLI::App& command, const std::string& name, std::vector<std::siz
 void add_step_sizes(CLI::App& command, std::map<std::string, double>& step_sizes,
                     const std::string& description);
 
+/// What experiments with long chains have; `burned` says how many steps are not kept unless --burn does.
+template <class Settings>
+void add_steps(CLI::App& command, Settings& settings, const std::string& burned) {
+  add_count(command, "--steps", settings.steps, 2, "of each chain");
+  command
+      .add_option_function<std::string>(
+          "--burn",
+          [&burn = settings.burn](const std::string& word) { burn = parse_count("--burn", word, 0); },
+          "steps that are not kept [" + burned + "]")
+      ->type_name("N");
+  add_count(command, "--thin", settings.thin, 1, "steps from one kept draw to the next");
+}
+/// What experiments with stored step sizes have.
+template <class Settings>
+void add_stored_step_sizes(CLI::App& command, Settings& settings) {
+  add_step_sizes(command, settings.step_sizes, "in place of the stored ones");
+  command.add_flag("--tune", settings.tune, "look for step sizes first, by short runs from the start");
+}
+
 /// --quick's value, unless the option was given.
 void unless_given(const CLI::App& command, const char* option, std::size_t& value, std::size_t quick);
 

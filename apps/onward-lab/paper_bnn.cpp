@@ -48,15 +48,8 @@ void add_bnn(CLI::App& paper, Action& action) {
   auto& command = *paper.add_subcommand("bnn", "Table 3: regression by a network");
   add_common_settings(command, t);
   add_count(command, "--chains", t.chains, 1, "of each sampler");
-  add_count(command, "--steps", t.steps, 2, "of each chain");
-  command
-      .add_option_function<std::string>(
-          "--burn", [&t](const std::string& word) { t.burn = parse_count("--burn", word, 0); },
-          "steps that are not kept [a fifth]")
-      ->type_name("N");
-  add_count(command, "--thin", t.thin, 1, "steps from one kept draw to the next");
-  add_step_sizes(command, t.step_sizes, "in place of the stored ones");
-  command.add_flag("--tune", t.tune, "look for step sizes first, by short runs from the start");
+  add_steps(command, t, "a fifth");
+  add_stored_step_sizes(command, t);
   command.add_option("--data", t.data, "FILE.npy with rows of x and y [a set of that kind is made]")
       ->type_name("FILE");
   command

@@ -56,16 +56,9 @@ void add_logreg(CLI::App& paper, Action& action) {
   auto& command = *paper.add_subcommand("logreg", "Table 2: softmax regression on MNIST");
   add_common_settings(command, t);
   add_count(command, "--images", t.images, 1, "training images, the first so many");
-  add_count(command, "--steps", t.steps, 2, "of each chain");
-  command
-      .add_option_function<std::string>(
-          "--burn", [&t](const std::string& word) { t.burn = parse_count("--burn", word, 0); },
-          "steps that are not kept [half of them]")
-      ->type_name("N");
-  add_count(command, "--thin", t.thin, 1, "steps from one kept draw to the next");
+  add_steps(command, t, "half of them");
   add_count(command, "--sweeps", t.sweeps, 8, "of newton-line-axis, 7850 steps each, a sixth burned");
-  add_step_sizes(command, t.step_sizes, "in place of the stored ones");
-  command.add_flag("--tune", t.tune, "look for step sizes first, by short runs from the start");
+  add_stored_step_sizes(command, t);
   command
       .add_option("--data", t.data,
                   "folder with other images, in files of MNIST's names [MNIST, by `onward data get mnist`]")

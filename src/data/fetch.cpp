@@ -110,7 +110,7 @@ class Fetch {
     if (due.empty()) return report;
     require_programs();
     make_folder();
-    detail::FolderLock lock(folder_);
+    detail::FillingLock lock(folder_);
     wait_for(lock);
     due = files_due();  // another process may have fetched them meanwhile
     if (due.empty()) return report;
@@ -211,7 +211,7 @@ class Fetch {
                       static_cast<double>(room.available) / 1e6));
   }
 
-  void wait_for(detail::FolderLock& lock) {
+  void wait_for(detail::FillingLock& lock) {
     while (!lock.try_lock()) {
       say(fmt::format("waiting for another process that is getting {}", set_.name));
       std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -16,14 +16,14 @@ namespace onward::detail {
 
 namespace fs = std::filesystem;
 
-FolderLock::FolderLock(const fs::path& folder)
+FillingLock::FillingLock(const fs::path& folder)
     : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (folder_ < 0) throw_system_error("open the folder", folder, errno);
 }
 
-FolderLock::~FolderLock() { ::close(folder_); }
+FillingLock::~FillingLock() { ::close(folder_); }
 
-bool FolderLock::try_lock() {
+bool FillingLock::try_lock() {
   held_ = ::flock(folder_, LOCK_EX | LOCK_NB) == 0;
   return held_ || errno != EWOULDBLOCK;
 }

@@ -11,12 +11,12 @@ namespace onward::detail {
 inline constexpr std::string_view work_prefix = ".get-";
 
 /// Held while a folder is being filled; given up by the system if the process is killed.
-class FolderLock {
+class FillingLock {
  public:
-  explicit FolderLock(const std::filesystem::path& folder);
-  ~FolderLock();
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
+  explicit FillingLock(const std::filesystem::path& folder);
+  ~FillingLock();
+  FillingLock(const FillingLock&) = delete;
+  FillingLock& operator=(const FillingLock&) = delete;
 
   /// False if another process has it now.
   bool try_lock();

@@ -15,10 +15,9 @@ namespace {
 constexpr std::size_t most_draws_at_a_time = 25'000'000;
 
 std::size_t sensible_threads(std::size_t wanted, std::size_t rows, std::size_t draws) {
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t by_memory =
       std::max<std::size_t>(1, most_draws_at_a_time / std::max<std::size_t>(draws, 1));
-  return std::min({wanted > 0 ? wanted : cores, rows, by_memory});
+  return std::min({threads_or_all(wanted), rows, by_memory});
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct AxisChainMaker::Shared {
   std::optional<PanelColumns> columns;
   Whitening whitening;
   Floats base;                             // the predictor at the centre, class after class, offset included
-  std::vector<Observations> against_rest;  // categorical: one a class
+  std::vector<Observations> against_rest;  // categorical: one for each class
   bool normal_priors = true;
   Eigen::VectorXd precisions;          // of the priors
   std::vector<double> axis_curvature;  // of the normal priors along each axis

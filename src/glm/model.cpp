@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <memory>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -163,10 +162,7 @@ nlohmann::ordered_json priors_json(const Posterior& posterior) {
 
 Model build_regression(const OptionValues& given, const BuildFor& what_for) {
   std::shared_ptr<ThreadPool> pool;
-  if (what_for.run != nullptr)
-    pool = std::make_shared<ThreadPool>(what_for.run->threads > 0
-                                            ? what_for.run->threads
-                                            : std::max(1u, std::thread::hardware_concurrency()));
+  if (what_for.run != nullptr) pool = std::make_shared<ThreadPool>(threads_or_all(what_for.run->threads));
   // The target and the sampler along axes share data, which a copy does not copy.
   const auto posterior = std::make_shared<Posterior>(make_posterior(given, std::move(pool)));
   Model model{AnyTarget(*posterior)};

@@ -9,7 +9,7 @@
 
 namespace onward::glm {
 
-/// A file of one number a row.
+/// A file with one number in each row.
 std::vector<double> read_rows(const std::string& field, const std::string& file);
 
 /// X as its file has it: bytes stay bytes, and numbers become floats row by row.

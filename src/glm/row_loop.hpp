@@ -2,6 +2,7 @@
 // The loop over rows that every family shares: 16 rows at a time in one float register or its equivalent, so
 // that the order of sums is the same for registers of any width.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -130,6 +131,19 @@ inline void for_each_group(std::size_t begin, std::size_t end, const Group& grou
     }
     chunk_end();
   }
+}
+
+/// x in the rows of the mask and 0 in the others; without a mask x.
+template <class T>
+[[gnu::always_inline]] inline T kept(const T& x, const simd::mask_t<T>* mask) {
+  return mask ? simd::select(*mask, x, T(simd::scalar_t<T>(0))) : x;
+}
+
+/// Calls piece(number, begin, end) for all pieces of the rows.
+template <class Piece>
+void for_each_piece(std::size_t rows, ThreadPool& pool, const Piece& piece) {
+  pool.for_each(pieces_of(rows),
+                [&](std::size_t p) { piece(p, p * piece_rows, std::min((p + 1) * piece_rows, rows)); });
 }
 
 }  // namespace onward::glm

@@ -9,7 +9,8 @@ namespace {
 
 using T = simd::Batch<float>;
 
-/// max and the sum of exp(eta - max) over classes, for the lanes at row i; a class may be left out.
+/// The largest predictor, and the sum of exp(eta - max) over classes, for the lanes at row i; a class may be
+/// left out.
 struct Total {
   T max, sum;
 };
@@ -26,18 +27,6 @@ struct Total {
 }
 
 constexpr std::size_t none = static_cast<std::size_t>(-1);
-
-/// Calls piece(begin, end) for all pieces.
-template <class Piece>
-void for_each_piece(std::size_t rows, ThreadPool& pool, const Piece& piece) {
-  pool.for_each(pieces_of(rows),
-                [&](std::size_t p) { piece(p, p * piece_rows, std::min((p + 1) * piece_rows, rows)); });
-}
-
-template <class Mask>
-[[gnu::always_inline]] inline T kept(const T& x, const Mask* mask) {
-  return mask ? simd::select(*mask, x, T(0.0f)) : x;
-}
 
 template <bool moves, bool looks_ahead>
 [[gnu::flatten]] LineSums piece_sums(const Observations& y, const RowLine& line, std::size_t begin,

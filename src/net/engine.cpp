@@ -174,8 +174,8 @@ std::size_t Engine::mark_moving(const Where& where) {
   return static_cast<std::size_t>(std::find(moves_.begin(), moves_.end(), 1) - moves_.begin());
 }
 
-/// Whose values are known where we are, and where those of all are to be kept. On a line that is told; else
-/// the place is compared with the two that are known.
+/// Finds the place whose first units have the values that they have here, and chooses where the values of all
+/// units are to be kept. On a line it is the line's start; elsewhere the two known places are compared.
 void Engine::find_known(const Where& where) {
   known_units_ = 0;
   before_ = nullptr;

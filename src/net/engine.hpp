@@ -109,7 +109,7 @@ class Engine {
   };
   /// Memory that threads take for an item and hand back.
   template <class Memory>
-  struct Lender {
+  struct MemoryPool {
     std::mutex mutex;
     std::vector<std::unique_ptr<Memory>> idle;
     std::unique_ptr<Memory> take(const Plan& plan);
@@ -146,11 +146,11 @@ class Engine {
   Floats theta_floats_, v_floats_, w_floats_;
   Weights theta_;
   std::optional<Weights> v_, w_;
-  std::vector<char> moves_;           // a unit each
+  std::vector<char> moves_;           // for each unit whether its parameters move
   std::array<KnownValues, 2> known_;  // at two places
   KnownValues* at_hand_ = nullptr;    // of the next evaluation: known, or to be filled; null: not kept
-  KnownValues* before_ = nullptr;     // whose first units have the same values there
-  std::size_t known_units_ = 0;       // how many those are
+  KnownValues* before_ = nullptr;     // the place whose first units have the same values as here
+  std::size_t known_units_ = 0;       // how many units those are
   KnownValues* line_start_ = nullptr;
   std::size_t latest_ = 0;  // which of the two was used last
   KeptTensor kept_;
@@ -159,13 +159,13 @@ class Engine {
   std::size_t start_ = 0;  // the tensor that the next evaluation starts from: 0, or the one that is kept
   std::size_t store_ = 0;  // the tensor that it is to keep, or 0
   std::optional<std::vector<PackedWeights>> backward_weights_;
-  Lender<PieceMemory> piece_memory_;
-  Lender<NarrowNetwork::Memory> narrow_memory_;
-  Lender<BackwardMemory> backward_memory_;
+  MemoryPool<PieceMemory> piece_memory_;
+  MemoryPool<NarrowNetwork::Memory> narrow_memory_;
+  MemoryPool<BackwardMemory> backward_memory_;
 };
 
 template <class Memory>
-std::unique_ptr<Memory> Engine::Lender<Memory>::take(const Plan& plan) {
+std::unique_ptr<Memory> Engine::MemoryPool<Memory>::take(const Plan& plan) {
   {
     const std::lock_guard lock(mutex);
     if (!idle.empty()) {
@@ -181,7 +181,7 @@ std::unique_ptr<Memory> Engine::Lender<Memory>::take(const Plan& plan) {
 }
 
 template <class Memory>
-void Engine::Lender<Memory>::give(std::unique_ptr<Memory> memory) {
+void Engine::MemoryPool<Memory>::give(std::unique_ptr<Memory> memory) {
   const std::lock_guard lock(mutex);
   idle.push_back(std::move(memory));
 }

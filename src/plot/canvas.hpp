@@ -32,6 +32,14 @@ struct Font {
   Color color = {0.15, 0.15, 0.15};
 };
 
+// The print of all figures, in points.
+inline constexpr double number_size = 8;   // the smallest print
+inline constexpr double label_size = 8.5;  // axis labels, legends
+inline constexpr double capital = 0.73;    // height of a capital, in font sizes
+inline constexpr Color axis_color{0.3, 0.3, 0.3};
+
+inline Font number_font() { return {number_size, false, axis_color}; }
+
 class Canvas {
  public:
   enum class Format { svg, png };

@@ -1,5 +1,6 @@
 #include "onward/util/thread_pool.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace onward {
@@ -79,5 +80,7 @@ void ThreadPool::work() {
     end_.notify_one();
   }
 }
+
+std::size_t core_count() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 }  // namespace onward

@@ -24,31 +24,21 @@ struct Reverse;
 
 namespace ad {
 
+template <class T, bool derivatives>
+struct Carries {
+  static constexpr bool carries_derivatives = derivatives;
+  using Scalar = T;
+};
 template <class X>
-struct Traits {
-  static constexpr bool carries_derivatives = false;
-  using Scalar = X;
-};
+struct Traits : Carries<X, false> {};
 template <class T>
-struct Traits<Value<T>> {
-  static constexpr bool carries_derivatives = true;
-  using Scalar = T;
-};
+struct Traits<Value<T>> : Carries<T, true> {};
 template <class T, class S>
-struct Traits<Dual<T, S>> {
-  static constexpr bool carries_derivatives = true;
-  using Scalar = T;
-};
+struct Traits<Dual<T, S>> : Carries<T, true> {};
 template <class T, class S>
-struct Traits<Jet2<T, S>> {
-  static constexpr bool carries_derivatives = true;
-  using Scalar = T;
-};
+struct Traits<Jet2<T, S>> : Carries<T, true> {};
 template <class T>
-struct Traits<Reverse<T>> {
-  static constexpr bool carries_derivatives = true;
-  using Scalar = T;
-};
+struct Traits<Reverse<T>> : Carries<T, true> {};
 
 }  // namespace ad
 

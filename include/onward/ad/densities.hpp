@@ -31,9 +31,8 @@ constexpr auto normal_lccdf(const Y& y, const M& mu, const S& sigma) {
 template <class Y, class N, class M, class S>
 constexpr auto student_t_lpdf(const Y& y, const N& nu, const M& mu, const S& sigma) {
   using std::lgamma, std::log, std::log1p;
-  constexpr double log_pi = 1.14472988584940017414;
   const auto z = (y - mu) / sigma;
-  return lgamma(0.5 * (nu + 1.0)) - lgamma(0.5 * nu) - 0.5 * (log(nu) + log_pi) - log(sigma) -
+  return lgamma(0.5 * (nu + 1.0)) - lgamma(0.5 * nu) - 0.5 * (log(nu) + ad::rule::log_pi) - log(sigma) -
          0.5 * (nu + 1.0) * log1p(z * z / nu);
 }
 
@@ -41,9 +40,8 @@ constexpr auto student_t_lpdf(const Y& y, const N& nu, const M& mu, const S& sig
 template <class Y, class M, class S>
 constexpr auto cauchy_lpdf(const Y& y, const M& mu, const S& sigma) {
   using std::log, std::log1p;
-  constexpr double log_pi = 1.14472988584940017414;
   const auto z = (y - mu) / sigma;
-  return -log1p(z * z) - log(sigma) - log_pi;
+  return -log1p(z * z) - log(sigma) - ad::rule::log_pi;
 }
 
 /// Gamma with shape a and rate b (mean a / b), at y > 0.

@@ -35,14 +35,6 @@ struct Dual {
   }
 
   template <ConstantFor<Dual> C>
-  ONWARD_ALWAYS_INLINE constexpr Dual& operator+=(const C& c) {
-    return value += ad::constant<T>(c), *this;
-  }
-  template <ConstantFor<Dual> C>
-  ONWARD_ALWAYS_INLINE constexpr Dual& operator-=(const C& c) {
-    return value -= ad::constant<T>(c), *this;
-  }
-  template <ConstantFor<Dual> C>
   ONWARD_ALWAYS_INLINE constexpr Dual& operator*=(const C& c) {
     const T k = ad::constant<T>(c);
     return *this = {value * k, slope * k};

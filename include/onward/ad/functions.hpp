@@ -8,6 +8,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <iterator>
+
 #include "onward/ad/dual.hpp"
 #include "onward/ad/jet2.hpp"
 #include "onward/ad/reverse.hpp"
@@ -23,22 +24,22 @@ template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X exp(const X& x) { return 
 template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X expm1(const X& x) { return ad::chain(ad::rule::Expm1{}, x); }
 template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X log(const X& x) { return ad::chain(ad::rule::Log{}, x); }
 template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X log1p(const X& x) { return ad::chain(ad::rule::Log1p{}, x); }
-template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X log2(const X& x) { return ad::chain(ad::rule::Log2{}, x); }
-template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X log10(const X& x) { return ad::chain(ad::rule::Log10{}, x); }
-template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X sin(const X& x) { return ad::chain(ad::rule::Sin{}, x); }
-template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X cos(const X& x) { return ad::chain(ad::rule::Cos{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X log2(const X& x) { return ad::chain(ad::rule::LogTo<2>{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X log10(const X& x) { return ad::chain(ad::rule::LogTo<10>{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X sin(const X& x) { return ad::chain(ad::rule::SinOrCos<false>{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X cos(const X& x) { return ad::chain(ad::rule::SinOrCos<true>{}, x); }
 template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X tan(const X& x) { return ad::chain(ad::rule::Tan{}, x); }
-template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X asin(const X& x) { return ad::chain(ad::rule::Asin{}, x); }
-template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X acos(const X& x) { return ad::chain(ad::rule::Acos{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X asin(const X& x) { return ad::chain(ad::rule::AsinOrAcos<false>{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X acos(const X& x) { return ad::chain(ad::rule::AsinOrAcos<true>{}, x); }
 template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X atan(const X& x) { return ad::chain(ad::rule::Atan{}, x); }
-template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X sinh(const X& x) { return ad::chain(ad::rule::Sinh{}, x); }
-template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X cosh(const X& x) { return ad::chain(ad::rule::Cosh{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X sinh(const X& x) { return ad::chain(ad::rule::SinhOrCosh<false>{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X cosh(const X& x) { return ad::chain(ad::rule::SinhOrCosh<true>{}, x); }
 template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X tanh(const X& x) { return ad::chain(ad::rule::Tanh{}, x); }
 template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X asinh(const X& x) { return ad::chain(ad::rule::Asinh{}, x); }
 template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X acosh(const X& x) { return ad::chain(ad::rule::Acosh{}, x); }
 template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X atanh(const X& x) { return ad::chain(ad::rule::Atanh{}, x); }
-template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X erf(const X& x) { return ad::chain(ad::rule::Erf{}, x); }
-template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X erfc(const X& x) { return ad::chain(ad::rule::Erfc{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X erf(const X& x) { return ad::chain(ad::rule::ErfOrErfc<false>{}, x); }
+template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X erfc(const X& x) { return ad::chain(ad::rule::ErfOrErfc<true>{}, x); }
 template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X lgamma(const X& x) { return ad::chain(ad::rule::Lgamma{}, x); }
 /// Slope 0 at the kink.
 template <AdScalar X> ONWARD_ALWAYS_INLINE constexpr X abs(const X& x) { return ad::chain(ad::rule::Abs{}, x); }
@@ -72,37 +73,17 @@ template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X normal_cdf(const X& x) {
 template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X normal_lcdf(const X& x) { return ad::chain(ad::rule::NormalLcdf{}, x); }
 /// log(1 - Φ(x)), accurate in both tails.
 template <AnyNumber X> ONWARD_ALWAYS_INLINE constexpr X normal_lccdf(const X& x) { return normal_lcdf(X(-x)); }
-// clang-format on
 
-// ---- two arguments: any mix of moving numbers and constants
-// ------------------------------------------------
-
-template <AdScalar X>
-constexpr X atan2(const X& y, const X& x) {
-  return ad::chain(ad::rule::Atan2{}, y, x);
-}
-template <AdScalar X, ConstantFor<X> C>
-constexpr X atan2(const X& y, const C& x) {
-  return atan2(y, X(x));
-}
-template <AdScalar X, ConstantFor<X> C>
-constexpr X atan2(const C& y, const X& x) {
-  return atan2(X(y), x);
-}
+// Two arguments: any mix of moving numbers and constants.
+template <AdScalar X> constexpr X atan2(const X& y, const X& x) { return ad::chain(ad::rule::Atan2{}, y, x); }
+template <AdScalar X, ConstantFor<X> C> constexpr X atan2(const X& y, const C& x) { return atan2(y, X(x)); }
+template <AdScalar X, ConstantFor<X> C> constexpr X atan2(const C& y, const X& x) { return atan2(X(y), x); }
 
 /// Slope 0 at the origin.
-template <AdScalar X>
-constexpr X hypot(const X& a, const X& b) {
-  return ad::chain(ad::rule::Hypot{}, a, b);
-}
-template <AdScalar X, ConstantFor<X> C>
-constexpr X hypot(const X& a, const C& b) {
-  return hypot(a, X(b));
-}
-template <AdScalar X, ConstantFor<X> C>
-constexpr X hypot(const C& a, const X& b) {
-  return hypot(X(a), b);
-}
+template <AdScalar X> constexpr X hypot(const X& a, const X& b) { return ad::chain(ad::rule::Hypot{}, a, b); }
+template <AdScalar X, ConstantFor<X> C> constexpr X hypot(const X& a, const C& b) { return hypot(a, X(b)); }
+template <AdScalar X, ConstantFor<X> C> constexpr X hypot(const C& a, const X& b) { return hypot(X(a), b); }
+// clang-format on
 
 template <AdScalar X>
 constexpr X pow(const X& a, const X& b) {
@@ -124,24 +105,12 @@ constexpr X pow(const C& c, const X& y) {
   return ad::chain(ad::rule::PowerTo<C>{c}, y);
 }
 
-/// The smaller number; of two equal ones the first; a NaN loses, as in the standard library's fmin.
-template <AdScalar X>
-constexpr X fmin(const X& a, const X& b) {
-  return select((a.value <= b.value) || simd::is_nan(b.value), a, b);
-}
-template <AdScalar X>
-constexpr X fmax(const X& a, const X& b) {
-  return select((a.value >= b.value) || simd::is_nan(b.value), a, b);
-}
-template <AdScalar X>
-constexpr X min(const X& a, const X& b) {
-  return fmin(a, b);
-}
-template <AdScalar X>
-constexpr X max(const X& a, const X& b) {
-  return fmax(a, b);
-}
 // clang-format off
+/// The smaller number; of two equal ones the first; a NaN loses, as in the standard library's fmin.
+template <AdScalar X> constexpr X fmin(const X& a, const X& b) { return select((a.value <= b.value) || simd::is_nan(b.value), a, b); }
+template <AdScalar X> constexpr X fmax(const X& a, const X& b) { return select((a.value >= b.value) || simd::is_nan(b.value), a, b); }
+template <AdScalar X> constexpr X min(const X& a, const X& b) { return fmin(a, b); }
+template <AdScalar X> constexpr X max(const X& a, const X& b) { return fmax(a, b); }
 template <AdScalar X, ConstantFor<X> C> constexpr X fmin(const X& a, const C& b) { return fmin(a, X(b)); }
 template <AdScalar X, ConstantFor<X> C> constexpr X fmin(const C& a, const X& b) { return fmin(X(a), b); }
 template <AdScalar X, ConstantFor<X> C> constexpr X fmax(const X& a, const C& b) { return fmax(a, X(b)); }
@@ -156,8 +125,7 @@ template <AdScalar X> constexpr auto isnan(const X& x) { return simd::is_nan(x.v
 template <AdScalar X> constexpr auto isinf(const X& x) { return simd::abs(x.value) == ad::infinity<scalar_t<X>>(); }
 // clang-format on
 
-// ---- sums of exponentials
-// ----------------------------------------------------------------------------------
+// Sums of exponentials.
 
 namespace ad {
 
@@ -222,14 +190,10 @@ constexpr X log_sum_exp(const X& a, const X& b) {
   const X high = ad::choose(first, a, b), low = ad::choose(first, b, a);
   return high + softplus(ad::gap(low, high));
 }
-template <AdScalar X, ConstantFor<X> C>
-constexpr X log_sum_exp(const X& a, const C& b) {
-  return log_sum_exp(a, X(b));
-}
-template <AdScalar X, ConstantFor<X> C>
-constexpr X log_sum_exp(const C& a, const X& b) {
-  return log_sum_exp(X(a), b);
-}
+// clang-format off
+template <AdScalar X, ConstantFor<X> C> constexpr X log_sum_exp(const X& a, const C& b) { return log_sum_exp(a, X(b)); }
+template <AdScalar X, ConstantFor<X> C> constexpr X log_sum_exp(const C& a, const X& b) { return log_sum_exp(X(a), b); }
+// clang-format on
 
 /// log of the sum of exp over a range, shifted by the largest entry in value, slope and curvature. Entries of
 /// -inf add nothing, a range of -inf only (or an empty one) gives -inf, an entry of +inf gives +inf.
@@ -264,13 +228,9 @@ template <AnyNumber X>
 constexpr X log_diff_exp(const X& a, const X& b) {
   return a + log1m_exp(ad::gap(b, a));
 }
-template <AdScalar X, ConstantFor<X> C>
-constexpr X log_diff_exp(const X& a, const C& b) {
-  return log_diff_exp(a, X(b));
-}
-template <AdScalar X, ConstantFor<X> C>
-constexpr X log_diff_exp(const C& a, const X& b) {
-  return log_diff_exp(X(a), b);
-}
+// clang-format off
+template <AdScalar X, ConstantFor<X> C> constexpr X log_diff_exp(const X& a, const C& b) { return log_diff_exp(a, X(b)); }
+template <AdScalar X, ConstantFor<X> C> constexpr X log_diff_exp(const C& a, const X& b) { return log_diff_exp(X(a), b); }
+// clang-format on
 
 }  // namespace onward

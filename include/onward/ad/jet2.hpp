@@ -44,14 +44,6 @@ struct Jet2 {
   }
 
   template <ConstantFor<Jet2> C>
-  ONWARD_ALWAYS_INLINE constexpr Jet2& operator+=(const C& c) {
-    return value += ad::constant<T>(c), *this;
-  }
-  template <ConstantFor<Jet2> C>
-  ONWARD_ALWAYS_INLINE constexpr Jet2& operator-=(const C& c) {
-    return value -= ad::constant<T>(c), *this;
-  }
-  template <ConstantFor<Jet2> C>
   ONWARD_ALWAYS_INLINE constexpr Jet2& operator*=(const C& c) {
     const T k = ad::constant<T>(c);
     return *this = {value * k, slope * k, curvature * k};

@@ -33,15 +33,7 @@ struct Reverse {
   Reverse& operator*=(const Reverse& b);
   Reverse& operator/=(const Reverse& b);
 
-  // A shift by a constant has derivative 1: the node stays the same.
-  template <ConstantFor<Reverse> C>
-  Reverse& operator+=(const C& c) {
-    return value += ad::constant<T>(c), *this;
-  }
-  template <ConstantFor<Reverse> C>
-  Reverse& operator-=(const C& c) {
-    return value -= ad::constant<T>(c), *this;
-  }
+  // A shift by a constant has derivative 1: the node stays the same (arithmetic.hpp).
   template <ConstantFor<Reverse> C>
   Reverse& operator*=(const C& c);
   template <ConstantFor<Reverse> C>

@@ -4,8 +4,8 @@
 // a register holds one column of 16 rows and products need no shuffles; blocks of bytes that are all zero are
 // skipped.
 //
-// Results are floats, one a row; sums over rows are double, taken over pieces of fixed size and added by a
-// fixed tree, so that the number of threads does not show.
+// Results are floats, one for each row; sums over rows are double, taken over pieces of fixed size and added
+// by a fixed tree, so that the number of threads does not show.
 
 #include <cstddef>
 #include <cstdint>
@@ -61,8 +61,8 @@ class Design {
   /// its ones). Floats are changed; bytes and nonzeros stay as they are, and products make up for it.
   void subtract(const std::vector<double>& from_columns, ThreadPool& pool);
 
-  /// out[k][i] = sum_j X[i][j] v[k][j] for each of the classes k: v holds columns() numbers a class, out
-  /// padded_rows(rows()) a class (padding is set to 0).
+  /// out[k][i] = sum_j X[i][j] v[k][j] for each of the classes k: v holds columns() numbers for each class,
+  /// out padded_rows(rows()) for each (padding is set to 0).
   void multiply(std::span<const double> v, std::size_t classes, float* out, ThreadPool& pool) const;
   void multiply(std::span<const double> v, float* out, ThreadPool& pool) const { multiply(v, 1, out, pool); }
   /// out[k][j] = sum_i X[i][j] r[k][i]; the layouts are those of multiply, and r is 0 in the padding.
@@ -82,8 +82,10 @@ class Design {
   Design(Storage storage, std::size_t rows, std::size_t columns, bool intercept)
       : storage_(storage), rows_(rows), columns_(columns), ones_(intercept), intercept_(intercept) {}
   void list_nonzero();
-  void subtract_from(std::size_t stored, std::span<float> values) const;
+  void copy_stored(std::size_t piece, std::size_t j, float* out) const;
   std::size_t blocks() const { return padded_rows(rows_) / block_rows; }
+  /// Blocks that are multiplied together with residuals, which then stay in the nearest cache.
+  static constexpr std::size_t group_blocks = 16;
   void add_products(std::size_t piece, const std::vector<float>& factors, std::span<const float> constants,
                     std::size_t classes, float* out) const;
 

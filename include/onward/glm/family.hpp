@@ -101,7 +101,6 @@ class Observations {
   /// True if the family has sigma or phi.
   bool has_scale() const { return family_ == Family::gaussian || family_ == Family::negative_binomial; }
   double total_weight() const { return total_weight_; }
-  double weighted_y(std::size_t row) const;
   double weight(std::size_t row) const { return weights_.empty() ? 1.0 : weights_[row]; }
   double y(std::size_t row) const { return y_[row]; }
   double trials(std::size_t row) const { return trials_.empty() ? 1.0 : trials_[row]; }
@@ -134,6 +133,9 @@ class Observations {
   void check_y(std::span<const double> y, const RowOptions& options);
   void prepare_rows();
   Jet rising(double phi) const;
+  template <class Use>
+  auto with_rows(double scale, const Use& use) const;
+  static constexpr std::size_t most_steps = 65536;  // of a rising factorial, taken one by one
 
   Family family_ = Family::gaussian;
   std::size_t rows_ = 0, classes_ = 1;

@@ -23,12 +23,8 @@ struct Mode {
 /// columns, or a gaussian y fitted exactly, under a flat prior.
 Mode find_mode(const Posterior& posterior, ThreadPool& pool);
 
-/// Sentences about columns that are constant beside an intercept, or that others determine; empty if none.
-/// `gram` is X^T X.
-std::vector<std::string> dependent_columns(const Posterior& posterior, const Eigen::MatrixXd& gram);
-
-/// The sentences that find_mode has for these data; throws as it does. Categorical: those of
-/// dependent_columns and about missing classes; throws if a prior is flat.
+/// The sentences that find_mode has for these data; throws as it does. Categorical: those
+/// about columns that others determine and about missing classes; throws if a prior is flat.
 std::vector<std::string> data_warnings(const Posterior& posterior, ThreadPool& pool);
 
 }  // namespace onward::glm

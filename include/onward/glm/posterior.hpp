@@ -56,7 +56,7 @@ class Posterior {
   bool samples_scale() const { return y_->has_scale() && !options_.known_scale; }
   const Design& design() const { return *x_; }
   const Observations& observations() const { return *y_; }
-  const std::vector<Prior>& priors() const { return priors_; }  ///< one a column
+  const std::vector<Prior>& priors() const { return priors_; }  ///< one for each column
   const Prior& scale_prior() const { return scale_prior_; }     ///< of sigma or phi
   /// What was subtracted from each column (the ones: 0); empty if nothing was.
   const std::vector<double>& means() const { return means_; }

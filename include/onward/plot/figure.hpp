@@ -114,7 +114,7 @@ class Figure {
   Panel& panel(std::size_t row, std::size_t column);
   Figure& title(std::string text);
   Figure& key(std::vector<KeyEntry> entries);
-  Figure& column_widths(std::vector<double> weights);  ///< relative to each other; one a column
+  Figure& column_widths(std::vector<double> weights);  ///< relative to each other, one for each column
 
   /// Writes the picture as its name says, .svg or .png (at 200 dots an inch), as a whole or not at all.
   /// Throws UsageError for another ending and Error for a file that cannot be written.

@@ -54,6 +54,11 @@ class ThreadPool {
   std::exception_ptr error_;
 };
 
+/// Cores of the machine, at least 1.
+std::size_t core_count();
+/// As many threads as were asked for; 0 asks for one on every core.
+inline std::size_t threads_or_all(std::size_t asked) { return asked > 0 ? asked : core_count(); }
+
 /// The sum of the items by halves: the order depends on how many there are, not on who computed them.
 template <class T>
 T tree_sum(std::span<const T> items) {

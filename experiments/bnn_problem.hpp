@@ -1,0 +1,39 @@
+#pragma once
+// The regression of Table 3: its points, the posterior of its network, and what draws from it are worth.
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "bnn.hpp"
+#include "onward/net/posterior.hpp"
+#include "recorder.hpp"
+
+namespace onward::experiments {
+
+/// The points in standard units: mean 0 and sd 1.
+struct StandardPoints {
+  std::vector<double> x, y;
+};
+/// Those of the settings' file, or made ones.
+StandardPoints standard_points(const BnnSettings& settings);
+
+/// The posterior, and the inputs at which draws are looked at: the points, then a grid.
+struct BnnProblem {
+  net::Posterior posterior;
+  net::Inputs inputs;
+  net::Answers answers;      // of the points
+  std::vector<double> grid;  // in standard units
+};
+
+BnnProblem load_bnn(const BnnSettings& settings, const std::shared_ptr<ThreadPool>& pool);
+
+/// How well draws [begin, end) of a chain tell the points; they are predictions at the problem's inputs.
+BnnScores judge_bnn(const BnnSettings& settings, const BnnProblem& problem, const ChainDraws& chain,
+                    std::size_t begin, std::size_t end);
+
+/// Fills in everything of a row that follows from its draws.
+void judge_bnn(const BnnSettings& settings, const BnnProblem& problem, const std::vector<ChainDraws>& chains,
+               BnnRow& row);
+
+}  // namespace onward::experiments

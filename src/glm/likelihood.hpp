@@ -1,0 +1,59 @@
+#pragma once
+// The log likelihood of a regression as a function of its coefficients, which Newton's method climbs and
+// which tells whether the data are separable.
+
+#include <cstddef>
+
+#include <Eigen/Core>
+
+#include "onward/glm/posterior.hpp"
+
+namespace onward::glm {
+
+class Likelihood {
+ public:
+  Likelihood(const Posterior& of, ThreadPool& threads)
+      : posterior(of),
+        x(of.design()),
+        y(of.observations()),
+        pool(threads),
+        scale(of.options().known_scale.value_or(1)),
+        eta(padded_rows(y.rows())),
+        residuals_(eta.size()),
+        weights_(eta.size()) {}
+
+  /// Sets eta to the predictor at beta.
+  void predict(const Eigen::VectorXd& beta) {
+    x.multiply({beta.data(), static_cast<std::size_t>(beta.size())}, eta.data(), pool);
+    for (std::size_t i = 0; i < y.offset().size(); ++i) eta[i] += y.offset()[i];
+  }
+
+  double value(const Eigen::VectorXd& beta) {
+    predict(beta);
+    return y.sums({.eta = eta.data(), .scale = scale}, pool).value + y.constant(scale);
+  }
+
+  /// The gradient, and minus the Hessian.
+  void derivatives(const Eigen::VectorXd& beta, Eigen::VectorXd& gradient, Eigen::MatrixXd& precision) {
+    predict(beta);
+    y.row_slopes(eta.data(), scale, residuals_.data(), weights_.data(), pool);
+    gradient.resize(beta.size());
+    x.multiply_transposed(residuals_.data(), 1, {gradient.data(), x.columns()}, pool);
+    precision = x.gram(weights_.data(), pool);
+  }
+
+  const Posterior& posterior;
+  const Design& x;
+  const Observations& y;
+  ThreadPool& pool;
+  double scale;  ///< sigma or phi
+  Floats eta;    ///< the predictor that was last asked for
+
+ private:
+  Floats residuals_, weights_;
+};
+
+/// The number of a column in the type that Eigen counts with.
+inline Eigen::Index index(std::size_t j) { return static_cast<Eigen::Index>(j); }
+
+}  // namespace onward::glm
