@@ -61,9 +61,9 @@ Speed write_file(const fs::path& file, std::size_t chains, std::size_t draws, st
   const double megabytes = 8e-6 * static_cast<double>(chains * draws * parameters);
   const auto begin = Clock::now();
   const double processor = processor_seconds();
-  NetcdfWriter writer(file, {.chains = chains, .posterior = {{"theta", {parameters}}}},
-                      {.single_precision = single_precision,
-                       .threads = std::max(1u, std::thread::hardware_concurrency())});
+  NetcdfWriter writer(
+      file, {.chains = chains, .posterior = {{"theta", {parameters}}}},
+      {.single_precision = single_precision, .threads = std::max(1u, std::thread::hardware_concurrency())});
   for (std::size_t draw = 0; draw < draws; ++draw)
     for (std::size_t chain = 0; chain < chains; ++chain)
       writer.draw(chain, {.lp = 0, .parameters = rows.at(draw * chains + chain)});
@@ -134,7 +134,8 @@ std::vector<Row> netcdf(const Hears& hears) {
       wall.met = best.wall >= 100;
     }
     rows.push_back(std::move(wall));
-    rows.push_back({.name = what + ", by processor time", .value = best.processor, .unit = "MB/s of doubles"});
+    rows.push_back(
+        {.name = what + ", by processor time", .value = best.processor, .unit = "MB/s of doubles"});
   }
   return rows;
 }

@@ -5,8 +5,8 @@
 
 #include "onward/io/run_folder.hpp"
 #include "onward/model/model.hpp"
-#include "onward/run/moments.hpp"
 #include "onward/record/recording.hpp"
+#include "onward/run/moments.hpp"
 #include "onward/run/run.hpp"
 #include "sample_settings.hpp"
 

@@ -89,15 +89,16 @@ double RowLogLikelihood::row(std::size_t i, const double* eta, double scale) con
     case Family::poisson:
       return y * *eta - std::exp(*eta);
     case Family::negative_binomial:
-      return simd::lgamma(y + scale) - simd::lgamma(scale) + logit_row(*eta - std::log(scale), y, scale).value;
+      return simd::lgamma(y + scale) - simd::lgamma(scale) +
+             logit_row(*eta - std::log(scale), y, scale).value;
   }
   return 0;
 }
 
 void RowLogLikelihood::operator()(std::span<const double> parameters, std::span<double> out) const {
   const Observations& y = posterior_.observations();
-  const double scale = posterior_.samples_scale() ? parameters.back()
-                                                  : posterior_.options().known_scale.value_or(1.0);
+  const double scale =
+      posterior_.samples_scale() ? parameters.back() : posterior_.options().known_scale.value_or(1.0);
   std::vector<float> panel(posterior_.design().columns() * piece_rows);
   std::vector<double> eta(y.classes() * piece_rows);
   for (std::size_t piece = 0; piece < pieces_of(rows()); ++piece) {

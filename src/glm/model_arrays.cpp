@@ -97,9 +97,9 @@ std::vector<DataArray> data_arrays(const OptionValues& given, const Posterior& p
                     rows_of(given.text("x"))});
   for (const char* field : {"y", "trials", "offset", "weights"})
     if (given.has(field))
-      arrays.push_back({field == std::string("y") ? observed : constant, by_observation(field, rows),
-                        NumberType::float64,
-                        [field, file = given.text(field)](const auto& take) { take(read_rows(field, file)); }});
+      arrays.push_back(
+          {field == std::string("y") ? observed : constant, by_observation(field, rows), NumberType::float64,
+           [field, file = given.text(field)](const auto& take) { take(read_rows(field, file)); }});
   return arrays;
 }
 

@@ -33,7 +33,8 @@ Split split(const std::string& name, std::size_t indices) {
 }
 
 /// A variable whose first entry is called `first_entry`.
-NamedShape named(const std::string& name, const std::vector<std::size_t>& shape, const std::string& first_entry) {
+NamedShape named(const std::string& name, const std::vector<std::size_t>& shape,
+                 const std::string& first_entry) {
   NamedShape variable{name, shape};
   if (shape.empty() && first_entry == name) return variable;
   variable.entry_names = split(first_entry, shape.size()).base;

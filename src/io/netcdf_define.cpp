@@ -134,7 +134,8 @@ class Definition {
     if (name != shape.name)
       call_(nc_put_att_text(group.id, id, "long_name", shape.name.size(), shape.name.c_str()));
     if (!shape.entry_names.empty())
-      call_(nc_put_att_text(group.id, id, "entry_names", shape.entry_names.size(), shape.entry_names.c_str()));
+      call_(
+          nc_put_att_text(group.id, id, "entry_names", shape.entry_names.size(), shape.entry_names.c_str()));
     const double none = std::numeric_limits<double>::quiet_NaN();
     const float none_single = std::numeric_limits<float>::quiet_NaN();
     if (sampled && type == NC_DOUBLE) call_(nc_def_var_fill(group.id, id, NC_FILL, &none));

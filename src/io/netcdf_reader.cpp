@@ -123,7 +123,8 @@ void NetcdfReader::Impl::add_variable(int id, int chain, int draw) {
   for (std::size_t k = 0; k < variable.shape.size(); ++k)
     variable.coordinates.push_back(coordinates(variable.dims[k], dims[k + 2], variable.shape[k]));
   std::size_t length = 0;
-  if (nc_type text = NC_NAT; nc_inq_att(group, id, "entry_names", &text, &length) == NC_NOERR && text == NC_CHAR) {
+  if (nc_type text = NC_NAT;
+      nc_inq_att(group, id, "entry_names", &text, &length) == NC_NOERR && text == NC_CHAR) {
     variable.entry_names.resize(length);
     call(nc_get_att_text(group, id, "entry_names", variable.entry_names.data()));
   }
@@ -216,7 +217,8 @@ std::string NetcdfReader::entry_name(std::size_t variable, std::size_t entry) co
     labels[k] =
         shape.coordinates[k].empty() ? std::to_string(index + counted_from) : shape.coordinates[k][index];
   }
-  if (name.empty()) return rank == 0 ? shape.name : fmt::format("{}[{}]", shape.name, fmt::join(labels, ", "));
+  if (name.empty())
+    return rank == 0 ? shape.name : fmt::format("{}[{}]", shape.name, fmt::join(labels, ", "));
   // From the end: a name before the indices may have braces of its own.
   std::size_t end = name.size();
   for (std::size_t k = rank; k-- > 0;) {

@@ -64,10 +64,9 @@ void NetcdfSink::drawn(std::size_t chain, const Draw& draw) {
     row.log_likelihood.resize(contents_.log_likelihood->shape.size());
     contents_.log_likelihood->at(draw.parameters, row.log_likelihood);
   }
-  const double statistics[] = {static_cast<double>(draw.since.steps),
-                               static_cast<double>(draw.since.evaluations),
-                               static_cast<double>(draw.since.nonfinite),
-                               static_cast<double>(draw.since.floored)};
+  const double statistics[] = {
+      static_cast<double>(draw.since.steps), static_cast<double>(draw.since.evaluations),
+      static_cast<double>(draw.since.nonfinite), static_cast<double>(draw.since.floored)};
   writer_.draw(chain, {.lp = draw.log_density,
                        .acceptance_rate = draw.acceptance,
                        .step_size = draw.step_size,

@@ -14,6 +14,7 @@
 #include "onward/model/registry.hpp"
 #include "onward/run/kernel_chain.hpp"
 #include "onward/util/suggest.hpp"
+#include "settle.hpp"
 
 namespace onward {
 
@@ -114,19 +115,20 @@ std::unique_ptr<ChainMaker> make_chains(Model& model, const RunSettings& setting
   return model.own_sampler->make(settings);
 }
 
-Run sample(Model model, RunSettings settings, const Hooks& hooks) {
+void detail::settle(const Model& model, RunSettings& settings, const Hooks& hooks) {
+  const bool own = model.samples_itself(settings);
   const Start usual;
-  if (settings.start.kind == usual.kind && settings.start.scale == usual.scale &&
-      !model.samples_itself(settings))
+  if (settings.start.kind == usual.kind && settings.start.scale == usual.scale && !own)
     settings.start = model.start;
   if (model.set_defaults) model.set_defaults(settings);
-  if (!model.samples_itself(settings)) {
-    auto notes = model.notes;
-    if (model.check_data) std::ranges::copy(model.check_data(), std::back_inserter(notes));
-    if (hooks.notes && !notes.empty()) hooks.notes(notes);
-    return sample(model.target, std::move(settings), hooks);
-  }
-  if (hooks.notes && !model.notes.empty()) hooks.notes(model.notes);
+  auto notes = model.notes;
+  if (!own && model.check_data) std::ranges::copy(model.check_data(), std::back_inserter(notes));
+  if (hooks.notes && !notes.empty()) hooks.notes(notes);
+}
+
+Run sample(Model model, RunSettings settings, const Hooks& hooks) {
+  detail::settle(model, settings, hooks);
+  if (!model.samples_itself(settings)) return sample(model.target, std::move(settings), hooks);
   const auto maker = make_chains(model, settings);
   return run_chains(*maker, maker->resolve(std::move(settings)), hooks);
 }

@@ -114,8 +114,8 @@ bool ended_before_checkpoint(const fs::path& folder) {
   if (status == "unfinished" || status == "failed") return true;
   throw Error(
       fmt::format("{} has no checkpoint to go on from: it is gone, or an earlier version made the run. "
-                  "do it again from the start, in another folder",
-                  folder.string()));
+                  "Do it again `from` {}, in another folder",
+                  folder.string(), folder.string()));
 }
 
 ordered_json fingerprints_of_start(const std::string& word) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "../model/settle.hpp"
 #include "onward/diagnostics/summary.hpp"
 #include "onward/error.hpp"
 #include "onward/io/csv_sink.hpp"
@@ -12,6 +13,7 @@
 #include "onward/record/recording.hpp"
 #include "onward/run/choice.hpp"
 #include "onward/run/setting_fields.hpp"
+#include "onward/sampler/samplers.hpp"
 #include "onward/util/clock.hpp"
 #include "run_file.hpp"
 
@@ -46,20 +48,13 @@ SampledDraws summarise_draws(const Run& run, const std::function<void(std::size_
 Recorded record(Model model, RunSettings settings, const Recording& recording, const Hooks& given) {
   const auto called = Clock::now();
   Hooks hooks = given;
-  const Start usual;
-  const bool own = model.samples_itself(settings);
-  if (settings.start.kind == usual.kind && settings.start.scale == usual.scale && !own)
-    settings.start = model.start;
-  if (model.set_defaults) model.set_defaults(settings);
-  auto notes = model.notes;
-  if (!own && model.check_data) std::ranges::copy(model.check_data(), std::back_inserter(notes));
-  if (hooks.notes && !notes.empty()) hooks.notes(notes);
+  detail::settle(model, settings, hooks);
   check_choosable(settings);
 
   Recorder recorder(model, recording);
   std::optional<Choice> choice;
   nlohmann::ordered_json found = nlohmann::ordered_json::object();
-  if (!own && settings.sampler == "auto" && !settings.step_size) {
+  if (!model.samples_itself(settings) && settings.sampler == choose_sampler_word && !settings.step_size) {
     settings = with_seed(std::move(settings));
     choice = choose_sampler(model.target, settings, hooks);
     settings = with_choice(std::move(settings), *choice);

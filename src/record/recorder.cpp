@@ -70,6 +70,9 @@ Recorder::Recorder(const Model& model, Recording recording)
       make_own_(model.make_sink) {
   if (kind_.empty()) model_["name"] = kind_ = "model";  // a target of the user's own
   recording_.check(kind_);
+  using enum Recording::Into;
+  if (!recording_.folder.empty() && (recording_.into == fresh || recording_.into == replaced))
+    RunFolder::check(recording_.folder, recording_.into == replaced);
   if (recording_.keep == "predictions" && !make_own_)
     throw UsageError(
         fmt::format("`keep` predictions is for models that predict, as networks do, not for {}", kind_));

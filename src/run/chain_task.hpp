@@ -60,7 +60,7 @@ class ChainTask {
   std::uint64_t steps_ = 0, since_draw_ = 0;
   double total_acceptance_ = 0;
   std::vector<double> parameters_;
-  bool counts_ = false;   // a sink wants to know
+  bool counts_ = false;     // a sink wants to know
   SinceDraw at_draw_ = {};  // what was counted up to the last draw
   ChainCheckpoint latest_;  // of a chain that cannot be saved everywhere
 };

@@ -86,7 +86,8 @@ TEST_F(NetcdfRun, ARegressionHasNamedCoordinatesAndItsData) {
 
   const json statistics = file.at("sample_stats").at("variables");
   for (const char* name : {"lp", "acceptance_rate", "step_size"}) EXPECT_TRUE(statistics.contains(name));
-  for (const double steps : values(file, "sample_stats", "n_steps")) EXPECT_EQ(steps, 4);  // a sweep, of which sigma is no axis
+  for (const double steps : values(file, "sample_stats", "n_steps"))
+    EXPECT_EQ(steps, 4);  // a sweep, of which sigma is no axis
   for (const double evaluations : values(file, "sample_stats", "evaluations")) EXPECT_GE(evaluations, 3);
   EXPECT_EQ(statistics.at("n_steps").at("kind"), "integer");
   EXPECT_FALSE(sampled(regression + " --no-data", "without").contains("constant_data"));
@@ -101,10 +102,11 @@ TEST_F(NetcdfRun, TheTableHasTheSameNamesFromEveryFile) {
     for (const auto& parameter : told.at("parameters")) found.insert(parameter.at("name"));
     return found;
   };
-  for (const std::string model : {regression, std::string("eight-schools --sampler rwm --draws 50"),
-                                  std::string("glm --x x.npy --y classes.npy --family categorical --draws 20"),
-                                  std::string("glm --x x.npy --y classes.npy --family categorical --draws 20 "
-                                              "--names names.txt")}) {
+  for (const std::string model :
+       {regression, std::string("eight-schools --sampler rwm --draws 50"),
+        std::string("glm --x x.npy --y classes.npy --family categorical --draws 20"),
+        std::string("glm --x x.npy --y classes.npy --family categorical --draws 20 "
+                    "--names names.txt")}) {
     SCOPED_TRACE(model);
     const auto shown = names("sample " + model + " --format csv,netcdf --json --quiet --seed 1 --out run");
     EXPECT_EQ(names("summary run/draws.nc --json --quiet"), shown);
@@ -125,8 +127,8 @@ TEST_F(NetcdfRun, TheLogLikelihoodIsThatOfEachObservation) {
     ASSERT_EQ(found.size(), 40 * rows);
     for (std::size_t draw = 0; draw < 40; ++draw)
       for (std::size_t i = 0; i < rows; ++i) {
-        const double eta = offset[i] + intercept[draw] + beta[2 * draw] * x[2 * i] +
-                           beta[2 * draw + 1] * x[2 * i + 1];
+        const double eta =
+            offset[i] + intercept[draw] + beta[2 * draw] * x[2 * i] + beta[2 * draw + 1] * x[2 * i + 1];
         const double z = (y[i] - eta) / sigma[draw];
         const double exact = -0.5 * z * z - std::log(sigma[draw]) - 0.5 * std::log(2 * M_PI);
         ASSERT_NEAR(found[draw * rows + i], exact, 1e-5 * (1 + std::abs(exact))) << draw << ", " << i;
@@ -136,7 +138,8 @@ TEST_F(NetcdfRun, TheLogLikelihoodIsThatOfEachObservation) {
 
 TEST_F(NetcdfRun, UnconstrainedDrawsAreThoseThatWereSampled) {
   const json schools = sampled("eight-schools --sampler rwm --draws 30 --unconstrained", "schools");
-  const auto tau = values(schools, "posterior", "tau"), free = values(schools, "unconstrained_posterior", "tau");
+  const auto tau = values(schools, "posterior", "tau"),
+             free = values(schools, "unconstrained_posterior", "tau");
   ASSERT_EQ(free.size(), tau.size());
   for (std::size_t k = 0; k < tau.size(); ++k) EXPECT_NEAR(free[k], std::log(tau[k]), 1e-12);
   // The own sampler of regressions has a position too. Its intercept is at the means of the columns.
@@ -148,8 +151,9 @@ TEST_F(NetcdfRun, UnconstrainedDrawsAreThoseThatWereSampled) {
 }
 
 TEST_F(NetcdfRun, ClassesAreADimension) {
-  const json file = sampled("glm --x x.npy --y classes.npy --family categorical --chains 1 --draws 5 "
-                            "--log-likelihood --single-precision");
+  const json file = sampled(
+      "glm --x x.npy --y classes.npy --family categorical --chains 1 --draws 5 "
+      "--log-likelihood --single-precision");
   EXPECT_EQ(file.at("posterior").at("variables").at("beta").at("dims"),
             (json{"chain", "draw", "predictor", "class"}));
   EXPECT_EQ(file.at("posterior").at("coordinates").at("class"), (json{0, 1, 2}));
@@ -161,7 +165,8 @@ TEST_F(NetcdfRun, ClassesAreADimension) {
 TEST_F(NetcdfRun, RefusesWhatCannotBe) {
   wrong_usage("sample eight-schools --format netcdf --log-likelihood --out run",
               {"--log-likelihood", "eight-schools"});
-  wrong_usage("sample " + regression + " --log-likelihood --out run", {"--log-likelihood", "--format netcdf"});
+  wrong_usage("sample " + regression + " --log-likelihood --out run",
+              {"--log-likelihood", "--format netcdf"});
   wrong_usage("sample eight-schools --unconstrained --out run", {"--unconstrained", "--format netcdf"});
   wrong_usage("sample eight-schools --format netcdf --keep moments --unconstrained --out run",
               {"--unconstrained", "--keep draws"});

@@ -322,6 +322,48 @@ TEST_F(NetcdfFile, ConstantsThatCannotBeAreRefusedAtOnce) {
   expect_draws(path("a.nc"), 2);
 }
 
+TEST_F(NetcdfFile, ConstantsMayComeInPartsAndInNarrowTypes) {
+  NetcdfWriter writer(path("a.nc"), small_layout());
+  // More than a chunk holds, in parts that do not fit its rows.
+  constexpr std::size_t rows = 70'001, columns = 3;
+  const auto in_parts = [](const auto& take) {
+    std::vector<double> part;
+    for (std::size_t i = 0; i < rows * columns; ++i) {
+      part.push_back(static_cast<double>(i % 251));
+      if (part.size() < 1000 && i + 1 < rows * columns) continue;
+      take(part);
+      part.clear();
+    }
+  };
+  const NamedShape shape{"x", {rows, columns}, {"row", "column"}, {{}, {"a", "b", "c"}}};
+  writer.constant("constant_data", shape, NumberType::uint8, in_parts);
+  NamedShape other = shape;
+  other.name = "as_floats";
+  writer.constant("constant_data", other, NumberType::float32, in_parts);
+  other.name = "too_few";
+  other.shape[0] += 1;
+  other.dims = {};
+  EXPECT_THAT(error_of([&] { writer.constant("constant_data", other, NumberType::float64, in_parts); }),
+              HasSubstr("210003 values for 'too_few', which has 210006"));
+  put_all(writer, 0, 2);
+  writer.close();
+  const json variables = testing::by_xarray(path("a.nc")).at("constant_data").at("variables");
+  EXPECT_EQ(variables.size(), 2u);
+  EXPECT_EQ(variables.at("x").at("bytes"), 1);
+  EXPECT_EQ(variables.at("x").at("kind"), "integer");
+  EXPECT_EQ(variables.at("as_floats").at("bytes"), 4);
+  for (const char* name : {"x", "as_floats"}) {
+    EXPECT_EQ(variables.at(name).at("shape"), (json{rows, columns}));
+    const auto values = variables.at(name).at("values").get<std::vector<double>>();
+    for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], static_cast<double>(i % 251)) << i;
+    EXPECT_EQ(variables.at(name).at("nan"), 0);
+    // The script gives 2,000 values and the sum of all.
+    double sum = 0;
+    for (std::size_t i = 0; i < rows * columns; ++i) sum += static_cast<double>(i % 251);
+    EXPECT_EQ(variables.at(name).at("sum"), sum);
+  }
+}
+
 TEST_F(NetcdfFile, NamesThatNetcdfDoesNotTakeAreAltered) {
   NetcdfLayout layout;
   layout.posterior = {{"(Intercept)", {}}, {"a/b", {}}, {"sd(g)x:z", {}}};

@@ -25,6 +25,7 @@ for name in names:
                 "shape": list(values.shape),
                 "values": [None if numpy.isnan(x) else x for x in numbers.ravel()[:2000].tolist()],
                 "nan": int(numpy.isnan(numbers).sum()),
+                "sum": float(numbers[numpy.isfinite(numbers)].sum()),
             }
         groups[name] = {
             "attributes": {key: str(value) for key, value in data.attrs.items()},

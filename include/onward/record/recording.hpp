@@ -36,12 +36,12 @@ struct Recording {
   };
   std::filesystem::path folder = {};  ///< empty: nothing is written
   Into into = Into::fresh;
-  std::string format = "csv";   ///< of draws: csv, netcdf, npy, or several with commas
-  std::string keep = "draws";   ///< or predictions, moments, trace
-  bool single_precision = false;  ///< netcdf: draws as floats
-  bool unconstrained = false;     ///< netcdf: also the draws in the space that is sampled
-  bool log_likelihood = false;    ///< netcdf: also the log likelihood of each observation at each draw
-  bool no_data = false;           ///< netcdf: without the data that the model was given
+  std::string format = "csv";      ///< of draws: csv, netcdf, npy, or several with commas
+  std::string keep = "draws";      ///< or predictions, moments, trace
+  bool single_precision = false;   ///< netcdf: draws as floats
+  bool unconstrained = false;      ///< netcdf: also the draws in the space that is sampled
+  bool log_likelihood = false;     ///< netcdf: also the log likelihood of each observation at each draw
+  bool no_data = false;            ///< netcdf: without the data that the model was given
   double checkpoint_seconds = 30;  ///< 0: after warm-up and at the end alone
 
   bool has_format(const std::string& word) const;

@@ -56,7 +56,7 @@ struct Hooks {
       {};  ///< called from the calling thread a few times a second
   /// Set it (from a signal handler, say) and chains end at the next step.
   const std::atomic<bool>* stop = nullptr;
-  bool keep_draws = true;   ///< in the Run's memory
+  bool keep_draws = true;  ///< in the Run's memory
   /// Draws in the Run's memory are rounded to floats. For a run that would have to read them back from a file
   /// of floats when it is resumed: it comes to the same summary then, whether it was cut or not.
   bool keep_floats = false;
