@@ -18,6 +18,7 @@
 #include "onward/net/weights.hpp"
 #include "onward/run/checkpoint.hpp"
 #include "onward/run/kernel_chain.hpp"
+#include "onward/target/callable.hpp"
 #include "onward/util/clock.hpp"
 
 namespace onward::bench {
@@ -44,7 +45,7 @@ AnyTarget paper_network(std::vector<double>& start) {
 }
 
 RunSettings network_settings(const std::vector<double>& start, std::size_t draws) {
-  RunSettings settings{.sampler = "line-fmala", .chains = 1, .draws = draws, .seed = 1};
+  RunSettings settings{.sampler = "line-fmala", .draws = draws, .chains = 1, .seed = 1};
   settings.step_size = 1e-3;
   settings.warmup = 0;
   settings.thin = 1;
