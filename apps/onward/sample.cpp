@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
@@ -100,7 +101,16 @@ Run run_with_progress(const SampleSettings& s, Plan& plan, const std::atomic<boo
   };
   hooks.stop = &stop;
   hooks.seconds_used = seconds_used;
-  return plan.recorder->run(*plan.maker, hooks);
+  try {
+    return plan.recorder->run(*plan.maker, hooks);
+  } catch (const Error&) {  // a full disk, say: what was saved before is worth going on with
+    bar.clear();
+    const RunFolder* folder = plan.recorder->folder();
+    if (!s.quiet && folder != nullptr && std::filesystem::exists(folder->checkpoint()))
+      say("note: `onward sample --resume --out {}` goes on from the last checkpoint once that is mended\n",
+          folder->path().string());
+    throw;
+  }
 }
 
 void draw_pictures(Recorder& recorder, const Run& run, const SampledDraws& sampled) {

@@ -127,6 +127,17 @@ TEST_F(Stop, AFullDiskKeepsWhatWasSampled) {
   EXPECT_THAT(again.out, HasSubstr("x.20"));
 }
 
+TEST_F(Stop, AfterAFullDiskResumeIsSuggested) {
+  const std::string words = "sample gaussian --dim 20 --sampler mala --seed 1 --chains 2 --out run";
+  ASSERT_EQ(onward(words + " --draws 50 --quiet").code, 0);
+  Started run(split("sample --resume --draws 100000 --out run"),
+              {.folder = path(""), .file_size_limit = 64 * 1024});
+  const Outcome outcome = run.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("File too large"));
+  EXPECT_THAT(outcome.err, HasSubstr("`onward sample --resume --out run` goes on from the last checkpoint"));
+}
+
 TEST_F(Stop, ADiskThatFillsAtTheEndStillShowsTheTable) {
   Started run(split("sample gaussian --dim 2 --draws 30 --chains 2 --seed 1 --out run"),
               {.folder = path(""), .file_size_limit = 8 * 1024});
