@@ -1,6 +1,8 @@
 #include "funnel_registers.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <variant>
 
 #include "onward/util/clock.hpp"
@@ -15,10 +17,9 @@ class RandomBlock {
   RandomBlock(std::size_t dimension, std::size_t steps, const SamplerInfo& sampler)
       : dimension_(dimension), sampler_(sampler), uniform_(steps), scalar_(steps), choice_(2 * steps) {
     const bool full_noise = !sampler.line;
-    const bool directed = sampler.name != "rwm" && sampler.name != "mala";
     if (full_noise) noise_.resize(steps * dimension);
-    if (directed) direction_.resize(steps * dimension);
-    if (directed && full_noise) reverse_.resize(steps * dimension);
+    if (sampler.directed) direction_.resize(steps * dimension);
+    if (sampler.directed && full_noise) reverse_.resize(steps * dimension);
   }
 
   void fill(const StreamBatch& stream, std::uint64_t first_step, std::size_t steps) {
@@ -69,20 +70,34 @@ using LaneKernel =
     std::variant<BasicRwm<Batch>, BasicMala<Batch>, BasicFmala<Batch, Tangent::fresh>, BasicLineFmala<Batch>,
                  BasicPcFmala<Batch, Tangent::fresh>, BasicPcLineFmala<Batch>, BasicNewtonLine<Batch>>;
 
-LaneKernel make_lane_kernel(const std::string& sampler, double step_size) {
-  const Batch eta(step_size);
-  if (sampler == "rwm") return BasicRwm<Batch>{eta};
-  if (sampler == "mala") return BasicMala<Batch>{eta};
-  if (sampler == "fmala") return BasicFmala<Batch, Tangent::fresh>{eta};
-  if (sampler == "line-fmala") return BasicLineFmala<Batch>{eta};
-  if (sampler == "pc-fmala")
-    return BasicPcFmala<Batch, Tangent::fresh>{.step_size = eta, .curvature_floor = 0};
-  // The grid is that of its relaxation, which lies below 2.
-  if (sampler == "newton-line") return BasicNewtonLine<Batch>{.relaxation = std::min(step_size, 1.99)};
-  return BasicPcLineFmala<Batch>{.step_size = eta, .curvature_floor = 0};
+template <class K>
+K lane_kernel(double step_size) {
+  K kernel;
+  if constexpr (requires { kernel.step_size; }) {
+    kernel.step_size = Batch(step_size);
+    if constexpr (requires { kernel.curvature_floor; }) kernel.curvature_floor = 0;  // the paper's have none
+  } else {
+    kernel.relaxation = std::min(step_size, 1.99);  // the grid is that of its relaxation, which lies below 2
+  }
+  return kernel;
+}
+
+/// Nothing if the table has no such kernel.
+std::optional<LaneKernel> find_lane_kernel(std::string_view sampler, double step_size) {
+  std::optional<LaneKernel> found;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const auto take = [&]<class K>() {
+      if (K::facts.name == sampler) found = lane_kernel<K>(step_size);
+    };
+    (take.template operator()<std::variant_alternative_t<I, LaneKernel>>(), ...);
+  }
+  (std::make_index_sequence<std::variant_size_v<LaneKernel>>{});
+  return found;
 }
 
 }  // namespace
+
+bool has_lane_kernel(std::string_view sampler) { return find_lane_kernel(sampler, 1).has_value(); }
 
 BasicState<Batch> Register::start() {
   BasicState<Batch> state;
@@ -101,7 +116,7 @@ std::vector<std::array<ChainSums, register_lanes>> Register::run(const std::vect
   const std::size_t block_steps = std::clamp<std::size_t>(4000 / dimension_, 16, 256);
   RandomBlock block(dimension_, block_steps, find_sampler(sampler_));
   std::vector<LaneKernel> kernels;
-  for (double step_size : step_sizes) kernels.push_back(make_lane_kernel(sampler_, step_size));
+  for (double step_size : step_sizes) kernels.push_back(find_lane_kernel(sampler_, step_size).value());
   std::vector<BasicState<Batch>> states(step_sizes.size(), start());
   std::vector<std::array<Batch, 3>> sums(step_sizes.size(), {Batch(0.0), Batch(0.0), Batch(0.0)});
 
@@ -114,8 +129,7 @@ std::vector<std::array<ChainSums, register_lanes>> Register::run(const std::vect
       std::visit(
           [&, &state = states[i], &sum = sums[i]](const auto& kernel) {
             for (std::size_t k = 0; k < steps; ++k) {
-              const auto info =
-                  kernel.step(state, target_, metric_, RandomBlock::Step(block, k), workspace_);
+              const auto info = kernel.step(state, target_, metric_, RandomBlock::Step(block, k), workspace_);
               const Batch w = state.position[0];
               sum[0] += w;
               sum[1] += w * w;

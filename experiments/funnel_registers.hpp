@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/funnel.hpp"
@@ -17,6 +18,9 @@ namespace onward::experiments {
 
 using Batch = simd::Batch<double>;
 inline constexpr std::size_t register_lanes = simd::lanes_v<Batch>;
+
+/// Whether chains of this sampler can advance together: those of the paper's table, and newton-line.
+bool has_lane_kernel(std::string_view sampler);
 
 /// What is kept of a chain at one step size.
 struct ChainSums {

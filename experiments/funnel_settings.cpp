@@ -47,7 +47,8 @@ void validate(const FunnelSettings& s) {
   }
   if (s.samplers.empty()) throw UsageError("--samplers is empty: give names, as in --samplers rwm,mala");
   for (const auto& sampler : s.samplers) {
-    find_sampler(sampler);
+    if (!has_lane_kernel(find_sampler(sampler).name))
+      throw UsageError(fmt::format("--samplers {}: this table has no such row; leave it out", sampler));
     if (std::ranges::count(s.samplers, sampler) > 1)
       throw UsageError(fmt::format("--samplers has {} twice: name each once", sampler));
   }
