@@ -51,7 +51,7 @@ double sd_error(const Chains& chains, double mean, double sd) {
   return std::sqrt(variance / ess_mean(squares)) / (2 * sd);
 }
 
-Sampled sample_by_axes(Posterior posterior, std::size_t draws, std::size_t threads) {
+Sampled sample_by_axes(RegressionPosterior posterior, std::size_t draws, std::size_t threads) {
   constexpr std::size_t chains = 4;
   const auto begin = Clock::now();
   const Run run =
@@ -74,7 +74,7 @@ PosteriorOptions plain_priors() {
           .centre = false};
 }
 
-Posterior posterior_of(const RegressionData& data) {
+RegressionPosterior posterior_of(const RegressionData& data) {
   auto x = std::make_shared<Design>(
       Design::dense(std::span<const double>(data.x), data.rows, data.predictors, true));
   return {std::move(x), std::make_shared<Observations>(data.family, data.y), plain_priors()};
@@ -169,7 +169,8 @@ Million sample_million(std::size_t cores) {
         }
         y[i] = z[columns + 1] < eta ? 1 : 0;  // probit data; the model is logistic
       }));
-  Posterior posterior(std::move(x), std::make_shared<Observations>(Family::bernoulli, y), plain_priors());
+  RegressionPosterior posterior(std::move(x), std::make_shared<Observations>(Family::bernoulli, y),
+                                plain_priors());
   y = {};
   std::atomic<std::size_t> early{0};
   double first = 0;

@@ -132,7 +132,7 @@ Effective effective_draws(const RegressionData& data, std::size_t threads) {
   constexpr std::size_t chains = 4, draws = 1000;
   auto x = std::make_shared<Design>(
       Design::dense(std::span<const double>(data.x), data.rows, data.predictors, true));
-  Posterior posterior(
+  RegressionPosterior posterior(
       std::move(x), std::make_shared<Observations>(Family::bernoulli, data.y),
       {.coefficients = Prior::normal(0, 2.5), .intercept = Prior::normal(0, 10), .centre = false});
   const auto begin = Clock::now();

@@ -23,7 +23,7 @@ namespace {
 using namespace glm;
 using experiments::Stepper;
 
-Posterior mnist_posterior(std::size_t threads) {
+RegressionPosterior mnist_posterior(std::size_t threads) {
   const TrainAndTest data = load_mnist();
   constexpr float mean = 0.1307f, sd = 0.3081f;
   auto x = std::make_shared<Design>(
@@ -36,7 +36,7 @@ Posterior mnist_posterior(std::size_t threads) {
           std::make_shared<ThreadPool>(threads)};
 }
 
-Stepper stepper(const Posterior& posterior, const KernelSettings& settings) {
+Stepper stepper(const RegressionPosterior& posterior, const KernelSettings& settings) {
   std::vector<double> start(posterior.dimension());
   Stream(1, 0).normals(0, Purpose::start, start);
   for (double& x : start) x /= 28;
@@ -48,7 +48,7 @@ struct Steps {
 };
 
 Steps time_steps(std::size_t threads) {
-  Posterior posterior = mnist_posterior(threads);
+  RegressionPosterior posterior = mnist_posterior(threads);
   Stepper line = stepper(
       posterior, {.sampler = "line-fmala", .step_size = 1e-4, .options = {{"bias_correction", "coupled"}}});
   Stepper mala = stepper(posterior, {.sampler = "mala", .step_size = 1e-3});

@@ -41,7 +41,7 @@ std::vector<float> float_normals(std::uint64_t seed, std::size_t count) {
 
 /// With its parameters somewhere near a usual start.
 struct Case {
-  Posterior posterior;
+  NetworkPosterior posterior;
   std::vector<double> theta;
 };
 
@@ -53,8 +53,9 @@ Case make_case(Description description, Data data, const PosteriorOptions& optio
     const double scale = std::sqrt(1 / static_cast<double>(inputs));
     for (std::size_t i = 0; i < tensor.size; ++i) theta[tensor.offset + i] *= scale;
   }
-  return {Posterior(std::move(network), std::move(data), options, std::make_shared<ThreadPool>(threads)),
-          std::move(theta)};
+  return {
+      NetworkPosterior(std::move(network), std::move(data), options, std::make_shared<ThreadPool>(threads)),
+      std::move(theta)};
 }
 
 Case regression_net(std::size_t threads) {

@@ -16,7 +16,7 @@ constexpr std::size_t dense_limit = 100;
 
 }  // namespace
 
-Effort effort_for(const Posterior& posterior, const PosteriorsOptions& options) {
+Effort effort_for(const KnownPosterior& posterior, const PosteriorsOptions& options) {
   const std::size_t dimension = posterior.target.dimension();
   Effort e{200'000, 8, 20'000, 0.08, 0.2};
   if (posterior.kind == Kind::costly) e.budget = 60'000;
@@ -34,7 +34,7 @@ Effort effort_for(const Posterior& posterior, const PosteriorsOptions& options) 
   return e;
 }
 
-Problem prepare(const Posterior& posterior, std::size_t pool) {
+Problem prepare(const KnownPosterior& posterior, std::size_t pool) {
   const std::size_t dimension = posterior.target.dimension();
   constexpr std::uint64_t pool_seed = 7;
   std::vector<std::vector<double>> draws(pool, std::vector<double>(dimension));

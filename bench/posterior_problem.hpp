@@ -26,17 +26,17 @@ struct Effort {
   std::size_t pool;      ///< independent draws from which metric and starts come
   double pilot, refine;  ///< share of the budget for a point of the coarse and of the fine grid
 };
-Effort effort_for(const Posterior& posterior, const PosteriorsOptions& options);
+Effort effort_for(const KnownPosterior& posterior, const PosteriorsOptions& options);
 
 /// A posterior made ready: in the units of its metric, with places to start from.
 struct Problem {
-  const Posterior* posterior;
+  const KnownPosterior* posterior;
   AnyTarget whitened;
   std::vector<std::vector<double>> starts;  ///< in those units
   MetricKind metric;
   EvaluationPrice price;
 };
 /// With metric and starts from a pool of so many independent draws.
-Problem prepare(const Posterior& posterior, std::size_t pool);
+Problem prepare(const KnownPosterior& posterior, std::size_t pool);
 
 }  // namespace onward::bench

@@ -86,8 +86,8 @@ models::DrawSource from_uniform(double (*quantile)(double)) {
 }
 
 template <class Density>
-Posterior one_dimensional(const std::string& name, Density density, models::DrawSource source, double mean,
-                          double variance) {
+KnownPosterior one_dimensional(const std::string& name, Density density, models::DrawSource source,
+                               double mean, double variance) {
   return {name,
           "",
           true,
@@ -120,7 +120,7 @@ std::vector<std::string> chosen_posteriors(const std::vector<std::string>& list)
   return chosen;
 }
 
-Posterior make_posterior(const std::string& name) {
+KnownPosterior make_posterior(const std::string& name) {
   const auto list = entries();
   const auto entry = std::find_if(list.begin(), list.end(), [&](const Entry& e) { return e.name == name; });
   if (entry == list.end()) throw Error(fmt::format("there is no posterior '{}'", name));

@@ -25,7 +25,7 @@ struct Quantities {
 /// costly ones an evaluation takes long.
 enum class Kind { usual, slow, costly };
 
-struct Posterior {
+struct KnownPosterior {
   std::string name;
   std::string command;   ///< how `onward sample` is asked for it; empty if it cannot be
   bool one_dimensional;  ///< beside the set proper: a tail on which kernels get stuck
@@ -41,6 +41,6 @@ std::vector<std::string> posterior_names();
 /// The names that a list chooses: each entry is a name or the model's part of several ("gaussian"). Throws
 /// UsageError for one that is neither. An empty list chooses all.
 std::vector<std::string> chosen_posteriors(const std::vector<std::string>& list);
-Posterior make_posterior(const std::string& name);
+KnownPosterior make_posterior(const std::string& name);
 
 }  // namespace onward::bench

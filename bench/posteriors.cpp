@@ -16,7 +16,7 @@ namespace onward::bench {
 namespace {
 
 /// All kinds of evaluation in turn, at a typical place: the best of several rounds of about a millisecond.
-MeasuredPrices measure_prices(const Posterior& posterior) {
+MeasuredPrices measure_prices(const KnownPosterior& posterior) {
   AnyTarget target = posterior.target;
   std::vector<double> theta(target.dimension()), v(theta.size()), w(theta.size()), gradient(theta.size());
   const Stream stream(3, 0);
@@ -91,7 +91,7 @@ std::vector<Comparison> compare_ways(const Problem& problem, const Effort& effor
   return list;
 }
 
-DefaultRun default_run(const Posterior& posterior, const std::atomic<bool>& stop) {
+DefaultRun default_run(const KnownPosterior& posterior, const std::atomic<bool>& stop) {
   RunSettings s;
   s.seed = 1;
   s.max_seconds = posterior.allowed_seconds;
@@ -150,7 +150,7 @@ void check_parts(const std::vector<std::string>& parts) {
 }
 
 /// Everything that was asked for of one posterior; incomplete if it was stopped.
-PosteriorFigures measure_posterior(const Posterior& posterior, const PosteriorsOptions& options,
+PosteriorFigures measure_posterior(const KnownPosterior& posterior, const PosteriorsOptions& options,
                                    const std::vector<const SamplerInfo*>& infos,
                                    const std::function<void()>& begin_piece, const std::atomic<bool>& stop) {
   const Effort effort = effort_for(posterior, options);
@@ -226,7 +226,7 @@ PosteriorsResult posteriors(const PosteriorsOptions& options, const PosteriorsPr
   for (std::size_t k = 0; k < names.size(); ++k) {
     std::size_t done = k * pieces_each;
     const auto begin_piece = [&] { progress(done++, total); };
-    const Posterior posterior = make_posterior(names[k]);
+    const KnownPosterior posterior = make_posterior(names[k]);
     auto figures = measure_posterior(posterior, options, infos, begin_piece, stop);
     if (stop) {
       result.complete = false;

@@ -42,7 +42,8 @@ AnyTarget paper_network(std::vector<double>& start) {
   start.assign(weights.begin(), weights.end());
   const net::Data data = net::image_data(std::move(random), 10, net::cifar10_normalisation());
   return AnyTarget(net::PredictionView(
-      net::Posterior(std::move(network), data, {}, std::make_shared<ThreadPool>(1)), data.inputs.first(1)));
+      net::NetworkPosterior(std::move(network), data, {}, std::make_shared<ThreadPool>(1)),
+      data.inputs.first(1)));
 }
 
 RunSettings network_settings(const std::vector<double>& start, std::size_t draws) {

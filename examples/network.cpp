@@ -28,8 +28,8 @@ int main() {
   const net::Shape one{1, 1, 1};
   auto network = std::make_shared<net::Network>(
       net::Layout({one, {net::Linear{10}, net::Activation{net::ActivationKind::tanh}, net::Linear{1}}}));
-  const net::Posterior posterior(network, {net::Inputs::values(one, x), net::Answers::values(1, y)},
-                                 {.known_sigma = 0.2});
+  const net::NetworkPosterior posterior(network, {net::Inputs::values(one, x), net::Answers::values(1, y)},
+                                        {.known_sigma = 0.2});
 
   // Draws of what the network says at three places, from a start as it is usual for networks.
   const net::PredictionView view(posterior, net::Inputs::values(one, {-1, 0, 1}));

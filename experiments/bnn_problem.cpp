@@ -77,12 +77,13 @@ StandardPoints standard_points(const BnnSettings& s) {
 BnnProblem load_bnn(const BnnSettings& s, const std::shared_ptr<ThreadPool>& pool) {
   const StandardPoints points = standard_points(s);
   std::vector<float> x(points.x.begin(), points.x.end()), y(points.y.begin(), points.y.end());
-  BnnProblem problem{net::Posterior(std::make_shared<net::Network>(net::Layout(net::mlp(1, s.hidden, 1))),
-                                    {net::Inputs::values({1, 1, 1}, x), net::Answers::values(1, y)},
-                                    {.prior_sd = s.prior_sd, .known_sigma = s.sigma}, pool),
-                     {},
-                     net::Answers::values(1, y),
-                     {}};
+  BnnProblem problem{
+      net::NetworkPosterior(std::make_shared<net::Network>(net::Layout(net::mlp(1, s.hidden, 1))),
+                            {net::Inputs::values({1, 1, 1}, x), net::Answers::values(1, y)},
+                            {.prior_sd = s.prior_sd, .known_sigma = s.sigma}, pool),
+      {},
+      net::Answers::values(1, y),
+      {}};
   const auto [low, high] = std::minmax_element(x.begin(), x.end());
   const double margin = 0.25 * static_cast<double>(*high - *low), first = static_cast<double>(*low) - margin,
                last = static_cast<double>(*high) + margin;

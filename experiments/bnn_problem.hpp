@@ -20,7 +20,7 @@ StandardPoints standard_points(const BnnSettings& settings);
 
 /// The posterior, and the inputs at which draws are looked at: the points, then a grid.
 struct BnnProblem {
-  net::Posterior posterior;
+  net::NetworkPosterior posterior;
   net::Inputs inputs;
   net::Answers answers;      // of the points
   std::vector<double> grid;  // in standard units

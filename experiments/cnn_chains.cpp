@@ -29,15 +29,15 @@ std::shared_ptr<ThreadPool> make_pool(const CnnSettings& s) {
 
 /// The posterior of the network that was trained, and its weights.
 struct Problem {
-  net::Posterior posterior;
+  net::NetworkPosterior posterior;
   std::vector<double> start;
 };
 
 Problem load_problem(const CnnSettings& s, const CnnData& data) {
   const net::Layout layout(net::paper_cnn(true, s.width));
   auto weights = net::read_weights(s.start, layout);
-  return {net::Posterior(std::make_shared<net::Network>(layout, std::move(weights.statistics)),
-                         data.train.first(s.images), {.prior_sd = s.prior_sd}, make_pool(s)),
+  return {net::NetworkPosterior(std::make_shared<net::Network>(layout, std::move(weights.statistics)),
+                                data.train.first(s.images), {.prior_sd = s.prior_sd}, make_pool(s)),
           std::move(weights.parameters)};
 }
 
@@ -49,7 +49,7 @@ class PredictedImages {
         outputs_(data.count() * data.answers.width()),
         predictive_(true, data.count(), data.answers.width(), data.answers) {}
 
-  void add(net::Posterior& posterior, VectorView theta) {
+  void add(net::NetworkPosterior& posterior, VectorView theta) {
     posterior.predict(theta, data_.inputs, outputs_);
     predictive_.add(outputs_);
   }
@@ -65,7 +65,7 @@ class PredictedImages {
 };
 
 /// Estimated before anything starts. Kernels hold about a dozen vectors of all that is sampled.
-double needed_bytes(const net::Posterior& posterior, const CnnSampler& sampler,
+double needed_bytes(const net::NetworkPosterior& posterior, const CnnSampler& sampler,
                     const std::optional<GradientForm>& form) {
   const std::size_t model = form ? posterior.gradient_bytes(*form) : posterior.jet_bytes(sampler.order);
   return 12.0 * sizeof(double) * static_cast<double>(posterior.dimension()) + static_cast<double>(model);
@@ -74,18 +74,18 @@ double needed_bytes(const net::Posterior& posterior, const CnnSampler& sampler,
 double memory_limit(const CnnSettings& s) { return s.memory_limit > 0 ? s.memory_limit : machine_bytes(); }
 
 /// The posterior for timing, in pieces small enough for the limit; whole batches are what they are.
-net::Posterior timed_posterior(const CnnSettings& s, const net::Data& data, const CnnSampler& sampler,
-                               const std::optional<GradientForm>& form) {
+net::NetworkPosterior timed_posterior(const CnnSettings& s, const net::Data& data, const CnnSampler& sampler,
+                                      const std::optional<GradientForm>& form) {
   const auto network = std::make_shared<const net::Network>(net::Layout(net::paper_cnn(false, s.width)));
   const auto pool = make_pool(s);
   net::PosteriorOptions options{.prior_sd = s.prior_sd};
   if (form) options.gradient = *form;
-  net::Posterior posterior(network, data, options, pool);
+  net::NetworkPosterior posterior(network, data, options, pool);
   if (form == GradientForm::whole) return posterior;
   const auto too_much = [&] { return needed_bytes(posterior, sampler, form) > memory_limit(s); };
   while (too_much() && posterior.options().piece > 1) {
     options.piece = posterior.options().piece / 2;
-    posterior = net::Posterior(network, data, options, pool);
+    posterior = net::NetworkPosterior(network, data, options, pool);
   }
   if (too_much())
     throw Error(fmt::format(
@@ -175,7 +175,7 @@ CnnTimingRow cnn_timing(const CnnSettings& s, const CnnData& data, const std::st
   row.sampler = name;
   row.form = form;
   row.images = images;
-  net::Posterior posterior = timed_posterior(s, data.train.first(images), sampler, form);
+  net::NetworkPosterior posterior = timed_posterior(s, data.train.first(images), sampler, form);
   row.dimension = posterior.dimension();
   row.needed_bytes = needed_bytes(posterior, sampler, form);
   row.refused = row.needed_bytes > memory_limit(s);

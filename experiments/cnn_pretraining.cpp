@@ -39,7 +39,8 @@ class Judge {
         pool_(std::move(pool)) {}
 
   net::Scores operator()(const net::SgdState& state) const {
-    net::Posterior posterior(std::make_shared<net::Network>(layout_, state.statistics), data_, {}, pool_);
+    net::NetworkPosterior posterior(std::make_shared<net::Network>(layout_, state.statistics), data_, {},
+                                    pool_);
     const std::vector<double> theta(state.parameters.begin(), state.parameters.end());
     std::vector<float> outputs(data_.count() * layout_.output().size());
     posterior.predict(theta, data_.inputs, outputs);

@@ -47,14 +47,16 @@ const Kernel& find_kernel(std::string_view name) { return find_by_name(kernels, 
 
 /// The posterior with names that begin with the class, so that a class's weights are a block of directions.
 struct ByClass {
-  glm::Posterior posterior;
+  glm::RegressionPosterior posterior;
   std::size_t dimension() const { return posterior.dimension(); }
   Jet jet(VectorView theta, VectorView v, Order order) { return posterior.jet(theta, v, order); }
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
     return posterior.jet_pair(theta, v, w, order);
   }
   double jet_pair_price(Order order) const { return posterior.jet_pair_price(order); }
-  glm::Posterior::Line line(VectorView theta, const Direction& v) { return posterior.line(theta, v); }
+  glm::RegressionPosterior::Line line(VectorView theta, const Direction& v) {
+    return posterior.line(theta, v);
+  }
   double refresh() { return posterior.refresh(); }
   void use_pool(std::shared_ptr<ThreadPool> pool) { posterior.use_pool(std::move(pool)); }
   double gradient(VectorView theta, std::span<double> out) { return posterior.gradient(theta, out); }
@@ -68,7 +70,7 @@ struct ByClass {
 };
 
 /// Weights of variance 1/784, biases 0.
-std::vector<double> start_position(const LogregSettings& s, const glm::Posterior& posterior) {
+std::vector<double> start_position(const LogregSettings& s, const glm::RegressionPosterior& posterior) {
   const std::size_t width = posterior.design().columns();
   std::vector<double> start(posterior.dimension());
   Stream(s.seed, 0).normals(0, Purpose::start, start);

@@ -59,7 +59,7 @@ LogregProblem load_logreg(const LogregSettings& s, const std::shared_ptr<ThreadP
   options.coefficients = options.intercept = glm::Prior::normal(0, 1);
   options.centre = false;  // the paper's prior is that of the biases themselves
   glm::Design test = normalised(data.test, data.test.count());
-  return {glm::Posterior(std::move(design), std::move(observations), std::move(options), pool),
+  return {glm::RegressionPosterior(std::move(design), std::move(observations), std::move(options), pool),
           std::move(test), std::move(data.test.labels)};
 }
 

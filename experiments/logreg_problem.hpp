@@ -16,7 +16,7 @@ namespace onward::experiments {
 inline constexpr std::size_t logreg_classes = 10;
 
 struct LogregProblem {
-  glm::Posterior posterior;
+  glm::RegressionPosterior posterior;
   glm::Design test;
   std::vector<std::uint8_t> test_labels;
 };

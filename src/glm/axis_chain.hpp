@@ -18,7 +18,7 @@ namespace onward::glm {
 
 /// What chains share and never change.
 struct AxisChainMaker::Shared {
-  Posterior posterior;
+  RegressionPosterior posterior;
   AxisOptions settings;
   std::uint64_t seed = 1;
   std::vector<std::string> names, warnings;

@@ -62,7 +62,7 @@ bool tells_all_classes(const Observations& y, const float* eta) {
 
 }  // namespace
 
-AxisChainMaker::AxisChainMaker(Posterior posterior, const AxisOptions& options)
+AxisChainMaker::AxisChainMaker(RegressionPosterior posterior, const AxisOptions& options)
     : shared_(new Shared{std::move(posterior), options, 1, {}, {}, {}, 0, {}, {}, {}, {}, true, {}, {}}) {
   if (!(options.relaxation > 0 && options.relaxation < 2))
     throw UsageError(fmt::format("relaxation is {}: it must lie between 0 and 2", options.relaxation));
@@ -163,7 +163,8 @@ std::size_t AxisChainMaker::memory() const {
   return shared_->columns->memory() + shared_->posterior.design().memory();
 }
 
-Run sample_axes(Posterior posterior, RunSettings settings, const Hooks& hooks, const AxisOptions& options) {
+Run sample_axes(RegressionPosterior posterior, RunSettings settings, const Hooks& hooks,
+                const AxisOptions& options) {
   AxisChainMaker maker(std::move(posterior), options);
   return run_chains(maker, maker.resolve(std::move(settings)), hooks);
 }

@@ -82,7 +82,8 @@ std::string no_data(const Likelihood& likelihood) {
 }
 
 /// How far each column, as it was given, moves predictors when the coefficients move along a direction.
-Eigen::VectorXd as_given(const Posterior& posterior, Eigen::VectorXd direction, const Eigen::MatrixXd& gram) {
+Eigen::VectorXd as_given(const RegressionPosterior& posterior, Eigen::VectorXd direction,
+                         const Eigen::MatrixXd& gram) {
   Eigen::VectorXd squares = gram.diagonal();
   for (std::size_t j = 1; j < posterior.means().size(); ++j) {
     const double mean = posterior.means()[j];
@@ -148,7 +149,7 @@ std::optional<EndlessDirection> endless_direction(Likelihood& likelihood, const 
 
 }  // namespace
 
-DependentColumns find_dependent_columns(const Posterior& posterior, const Eigen::MatrixXd& gram) {
+DependentColumns find_dependent_columns(const RegressionPosterior& posterior, const Eigen::MatrixXd& gram) {
   const Design& x = posterior.design();
   // What is left of each column after those before it, as a share of its own length.
   // Products of many columns are in float, and what they leave of a dependent column is rounding.
@@ -200,7 +201,7 @@ DependentColumns find_dependent_columns(const Posterior& posterior, const Eigen:
   return dependent;
 }
 
-bool any_flat(const Posterior& posterior) {
+bool any_flat(const RegressionPosterior& posterior) {
   return std::any_of(posterior.priors().begin(), posterior.priors().end(),
                      [](const Prior& p) { return p.kind == Prior::Kind::flat; });
 }

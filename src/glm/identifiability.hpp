@@ -20,7 +20,7 @@ struct DependentColumns {
   std::vector<std::string> sentences;
 };
 /// `gram` is X^T X.
-DependentColumns find_dependent_columns(const Posterior& posterior, const Eigen::MatrixXd& gram);
+DependentColumns find_dependent_columns(const RegressionPosterior& posterior, const Eigen::MatrixXd& gram);
 
 /// What a search for the mode has left.
 struct SearchEnd {
@@ -30,7 +30,7 @@ struct SearchEnd {
 };
 
 /// True if a coefficient has a flat prior.
-bool any_flat(const Posterior& posterior);
+bool any_flat(const RegressionPosterior& posterior);
 
 /// A sentence if y (gaussian) is fitted exactly by fewer coefficients than rows; throws Error if nothing else
 /// holds sigma.

@@ -12,7 +12,7 @@ namespace onward::glm {
 
 class Likelihood {
  public:
-  Likelihood(const Posterior& of, ThreadPool& threads)
+  Likelihood(const RegressionPosterior& of, ThreadPool& threads)
       : posterior(of),
         x(of.design()),
         y(of.observations()),
@@ -42,7 +42,7 @@ class Likelihood {
     precision = x.gram(weights_.data(), pool);
   }
 
-  const Posterior& posterior;
+  const RegressionPosterior& posterior;
   const Design& x;
   const Observations& y;
   ThreadPool& pool;

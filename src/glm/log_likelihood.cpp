@@ -39,7 +39,7 @@ double log_sum_exp(const double* eta, std::size_t classes) {
 
 }  // namespace
 
-RowLogLikelihood::RowLogLikelihood(const Posterior& posterior) : posterior_(posterior) {
+RowLogLikelihood::RowLogLikelihood(const RegressionPosterior& posterior) : posterior_(posterior) {
   for (std::size_t i = 0; i < rows(); ++i) constants_.push_back(constant_of(posterior_.observations(), i));
 }
 

@@ -44,7 +44,7 @@ double start_of_intercept(const Observations& y) {
 
 class Newton {
  public:
-  Newton(const Posterior& posterior, ThreadPool& pool)
+  Newton(const RegressionPosterior& posterior, ThreadPool& pool)
       : likelihood_(posterior, pool), beta_(index(likelihood_.x.columns())) {
     for (std::size_t j = 0; j < likelihood_.x.columns(); ++j)
       beta_[index(j)] = posterior.priors()[j].location;
@@ -173,7 +173,7 @@ class Newton {
 
 }  // namespace
 
-std::vector<std::string> data_warnings(const Posterior& posterior, ThreadPool& pool) {
+std::vector<std::string> data_warnings(const RegressionPosterior& posterior, ThreadPool& pool) {
   const Observations& y = posterior.observations();
   if (y.classes() == 1) return find_mode(posterior, pool).warnings;
   if (any_flat(posterior))
@@ -202,6 +202,8 @@ std::vector<std::string> data_warnings(const Posterior& posterior, ThreadPool& p
   return found;
 }
 
-Mode find_mode(const Posterior& posterior, ThreadPool& pool) { return Newton(posterior, pool).run(); }
+Mode find_mode(const RegressionPosterior& posterior, ThreadPool& pool) {
+  return Newton(posterior, pool).run();
+}
 
 }  // namespace onward::glm

@@ -102,7 +102,7 @@ void check_together(const OptionValues& given, Family family) {
 }
 
 /// Reads the files and checks everything.
-Posterior make_posterior(const OptionValues& given, std::shared_ptr<ThreadPool> pool) {
+RegressionPosterior make_posterior(const OptionValues& given, std::shared_ptr<ThreadPool> pool) {
   const Family family = parse_family_and_link(given.text("family"), given.text("link"));
   PosteriorOptions options;
   if (given.has("prior")) options.coefficients = parse_prior("prior", given.text("prior"));
@@ -125,7 +125,7 @@ Posterior make_posterior(const OptionValues& given, std::shared_ptr<ThreadPool> 
 }
 
 /// The priors as numbers, and where the intercept's stands.
-nlohmann::ordered_json priors_json(const Posterior& posterior) {
+nlohmann::ordered_json priors_json(const RegressionPosterior& posterior) {
   const auto one = [](const Prior& prior) -> nlohmann::ordered_json {
     switch (prior.kind) {
       case Prior::Kind::flat:
@@ -164,7 +164,7 @@ Model build_regression(const OptionValues& given, const BuildFor& what_for) {
   std::shared_ptr<ThreadPool> pool;
   if (what_for.run != nullptr) pool = std::make_shared<ThreadPool>(threads_or_all(what_for.run->threads));
   // The target and the sampler along axes share data, which a copy does not copy.
-  const auto posterior = std::make_shared<Posterior>(make_posterior(given, std::move(pool)));
+  const auto posterior = std::make_shared<RegressionPosterior>(make_posterior(given, std::move(pool)));
   Model model{AnyTarget(*posterior)};
   model.name_indices = posterior->name_indices();
   model.arrays = coefficient_arrays(*posterior);

@@ -51,7 +51,7 @@ NamedShape by_observation(const std::string& name, std::size_t rows) {
 
 }  // namespace
 
-ParameterShapes coefficient_arrays(const Posterior& posterior) {
+ParameterShapes coefficient_arrays(const RegressionPosterior& posterior) {
   const std::size_t width = posterior.design().columns(), classes = posterior.observations().classes();
   const std::size_t first = posterior.design().has_intercept() ? 1 : 0;
   const auto& columns = posterior.options().column_names;
@@ -83,7 +83,7 @@ ParameterShapes coefficient_arrays(const Posterior& posterior) {
   return arrays;
 }
 
-std::vector<DataArray> data_arrays(const OptionValues& given, const Posterior& posterior) {
+std::vector<DataArray> data_arrays(const OptionValues& given, const RegressionPosterior& posterior) {
   using enum DataArray::Role;
   const std::size_t rows = posterior.observations().rows();
   std::vector<DataArray> arrays;
@@ -103,7 +103,7 @@ std::vector<DataArray> data_arrays(const OptionValues& given, const Posterior& p
   return arrays;
 }
 
-LogLikelihood log_likelihood(const Posterior& posterior) {
+LogLikelihood log_likelihood(const RegressionPosterior& posterior) {
   const auto rows = std::make_shared<const RowLogLikelihood>(posterior);
   return {by_observation("y", rows->rows()),
           [rows](std::span<const double> parameters, std::span<double> out) { (*rows)(parameters, out); }};

@@ -11,13 +11,13 @@
 namespace onward::glm {
 
 /// intercept, beta with a predictor for each column of X, sigma or phi; for categorical by class besides.
-ParameterShapes coefficient_arrays(const Posterior& posterior);
+ParameterShapes coefficient_arrays(const RegressionPosterior& posterior);
 
 /// y as observed; x, trials, offset and weights as constants. They are read anew from their files, part by
 /// part.
-std::vector<DataArray> data_arrays(const OptionValues& given, const Posterior& posterior);
+std::vector<DataArray> data_arrays(const OptionValues& given, const RegressionPosterior& posterior);
 
 /// As a function of a draw. Shares the posterior's data.
-LogLikelihood log_likelihood(const Posterior& posterior);
+LogLikelihood log_likelihood(const RegressionPosterior& posterior);
 
 }  // namespace onward::glm

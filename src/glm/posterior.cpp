@@ -34,8 +34,9 @@ bool same(VectorView a, const std::vector<double>& b) {
 
 }  // namespace
 
-Posterior::Posterior(std::shared_ptr<const Design> x, std::shared_ptr<const Observations> y,
-                     PosteriorOptions options, std::shared_ptr<ThreadPool> pool)
+RegressionPosterior::RegressionPosterior(std::shared_ptr<const Design> x,
+                                         std::shared_ptr<const Observations> y, PosteriorOptions options,
+                                         std::shared_ptr<ThreadPool> pool)
     : x_(std::move(x)), y_(std::move(y)), options_(std::move(options)), pool_(std::move(pool)) {
   if (!pool_) pool_ = std::make_shared<ThreadPool>(1);
   if (x_->rows() != y_->rows())
@@ -53,7 +54,7 @@ Posterior::Posterior(std::shared_ptr<const Design> x, std::shared_ptr<const Obse
 }
 
 /// Priors and centring: both want to know where the columns lie and how far they spread.
-void Posterior::centre() {
+void RegressionPosterior::centre() {
   const bool centres = options_.centre && x_->has_intercept();
   const bool scaled = options_.each.empty() && !options_.coefficients;
   std::vector<Spread> spreads;
@@ -70,7 +71,7 @@ void Posterior::centre() {
   set_priors(DefaultPriors(*y_, std::move(spreads)));
 }
 
-void Posterior::set_priors(const DefaultPriors& defaults) {
+void RegressionPosterior::set_priors(const DefaultPriors& defaults) {
   scale_prior_ = options_.scale.value_or(defaults.scale());
   if (y_->family() == Family::negative_binomial && samples_scale() && scale_prior_.kind == Prior::Kind::flat)
     throw UsageError(
@@ -89,14 +90,14 @@ void Posterior::set_priors(const DefaultPriors& defaults) {
                           : options_.coefficients.value_or(defaults.coefficient(j)));
 }
 
-std::string Posterior::column_name(std::size_t j) const {
+std::string RegressionPosterior::column_name(std::size_t j) const {
   const std::size_t first = x_->has_intercept() ? 1 : 0;
   if (j < first) return "the intercept";
   return options_.column_names.empty() ? fmt::format("column {}", j - first + 1)
                                        : fmt::format("column '{}'", options_.column_names[j - first]);
 }
 
-void Posterior::check_names() const {
+void RegressionPosterior::check_names() const {
   std::vector<std::string> all = names();
   std::sort(all.begin(), all.end());
   const auto twice = std::adjacent_find(all.begin(), all.end());
@@ -107,7 +108,7 @@ void Posterior::check_names() const {
                     *twice));
 }
 
-std::vector<std::string> Posterior::names() const {
+std::vector<std::string> RegressionPosterior::names() const {
   std::vector<std::string> names;
   for (std::size_t k = 0; k < y_->classes(); ++k)
     for (std::size_t j = 0; j < x_->columns(); ++j) {
@@ -123,7 +124,7 @@ std::vector<std::string> Posterior::names() const {
   return names;
 }
 
-std::vector<std::size_t> Posterior::name_indices() const {
+std::vector<std::size_t> RegressionPosterior::name_indices() const {
   const std::size_t of_class = y_->classes() > 1 ? 1 : 0, of_column = options_.column_names.empty() ? 1 : 0;
   std::vector<std::size_t> indices;
   for (std::size_t k = 0; k < y_->classes(); ++k)
@@ -133,7 +134,7 @@ std::vector<std::size_t> Posterior::name_indices() const {
   return indices;
 }
 
-void Posterior::constrain(VectorView theta, std::span<double> out) const {
+void RegressionPosterior::constrain(VectorView theta, std::span<double> out) const {
   if (out.data() != theta.data()) std::copy(theta.begin(), theta.end(), out.begin());
   const std::size_t width = x_->columns();
   for (std::size_t k = 0; k < y_->classes(); ++k)
@@ -141,12 +142,12 @@ void Posterior::constrain(VectorView theta, std::span<double> out) const {
   if (samples_scale()) out.back() = std::exp(theta.back());
 }
 
-double Posterior::log_scale(VectorView theta) const {
+double RegressionPosterior::log_scale(VectorView theta) const {
   if (samples_scale()) return theta.back();
   return options_.known_scale ? std::log(*options_.known_scale) : 0.0;
 }
 
-void Posterior::afresh(const Direction& at, Predictor& out) {
+void RegressionPosterior::afresh(const Direction& at, Predictor& out) {
   const VectorView all = at.held();
   out.at.assign(all.begin(), all.end());
   out.support = at.support();
@@ -168,14 +169,14 @@ void Posterior::afresh(const Direction& at, Predictor& out) {
   ++report_.products;
 }
 
-void Posterior::add_offset(Predictor& out) const {
+void RegressionPosterior::add_offset(Predictor& out) const {
   if (y_->offset().empty()) return;
   const std::size_t stride = padded_rows(y_->rows());
   for (std::size_t k = 0; k < y_->classes(); ++k)
     for (std::size_t i = 0; i < stride; ++i) out.values[k * stride + i] += y_->offset()[i];
 }
 
-void Posterior::place(VectorView theta) {
+void RegressionPosterior::place(VectorView theta) {
   if (here_.known && same(theta, here_.at)) return;
   std::swap(base_, here_);
   if (here_.known && same(theta, here_.at)) return;
@@ -183,7 +184,7 @@ void Posterior::place(VectorView theta) {
   add_offset(here_);
 }
 
-const Posterior::Predictor& Posterior::along(const Direction& v) {
+const RegressionPosterior::Predictor& RegressionPosterior::along(const Direction& v) {
   for (std::size_t i : {latest_, 1 - latest_})
     if (directions_[i].known && directions_[i].support == v.support() && same(v.held(), directions_[i].at)) {
       latest_ = i;
@@ -194,7 +195,7 @@ const Posterior::Predictor& Posterior::along(const Direction& v) {
   return directions_[latest_];
 }
 
-Jet Posterior::prior_jet(VectorView theta, VectorView v, double alpha) const {
+Jet RegressionPosterior::prior_jet(VectorView theta, VectorView v, double alpha) const {
   Jet sum;
   for (std::size_t k = 0; k < y_->classes(); ++k)
     for (std::size_t j = 0; j < x_->columns(); ++j) {
@@ -216,7 +217,7 @@ Jet Posterior::prior_jet(VectorView theta, VectorView v, double alpha) const {
 }
 
 /// The log likelihood alpha along d from here_, with derivatives; v is the direction in the parameters.
-Jet Posterior::rows_jet(const Predictor& d, VectorView v, double alpha, Order order) {
+Jet RegressionPosterior::rows_jet(const Predictor& d, VectorView v, double alpha, Order order) {
   const auto step = static_cast<float>(alpha);
   const double log_scale_there =
       log_scale(here_.at) + (samples_scale() && !v.empty() ? alpha * v.back() : 0.0);
@@ -260,14 +261,14 @@ Jet sum_of(const Jet& a, const Jet& b) {
 
 }  // namespace
 
-Jet Posterior::jet(VectorView theta, VectorView v, Order order) {
+Jet RegressionPosterior::jet(VectorView theta, VectorView v, Order order) {
   place(theta);
   if (order == Order::value)
     return cut(sum_of(rows_jet(here_, {}, 0, order), prior_jet(theta, {}, 0)), order);
   return cut(sum_of(rows_jet(along(v), v, 0, order), prior_jet(theta, v, 0)), order);
 }
 
-JetPair Posterior::jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
+JetPair RegressionPosterior::jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
   place(theta);
   if (samples_scale()) return {jet(theta, v, order), jet(theta, w, order)};
   const Predictor& first = along(v);
@@ -275,8 +276,8 @@ JetPair Posterior::jet_pair(VectorView theta, VectorView v, VectorView w, Order 
 }
 
 /// Jets along two lines, alpha along the first one, at theta; no scale parameter is sampled.
-JetPair Posterior::pair_of_rows(const Predictor& first, const Predictor& second, double alpha,
-                                VectorView theta, Order order) {
+JetPair RegressionPosterior::pair_of_rows(const Predictor& first, const Predictor& second, double alpha,
+                                          VectorView theta, Order order) {
   const double scale = std::exp(log_scale(theta));
   const RowLine line{.eta = here_.values.data(),
                      .d = first.values.data(),
@@ -289,7 +290,7 @@ JetPair Posterior::pair_of_rows(const Predictor& first, const Predictor& second,
           cut(sum_of({value, sums.next_slope, sums.next_curvature}, prior_jet(theta, second.at, 0)), order)};
 }
 
-double Posterior::gradient(VectorView theta, std::span<double> out) {
+double RegressionPosterior::gradient(VectorView theta, std::span<double> out) {
   place(theta);
   residuals_.resize(here_.values.size());
   const double scale = std::exp(log_scale(theta));
@@ -314,19 +315,19 @@ double Posterior::gradient(VectorView theta, std::span<double> out) {
   return value;
 }
 
-Posterior::Line Posterior::line(VectorView theta, const Direction& v) {
+RegressionPosterior::Line RegressionPosterior::line(VectorView theta, const Direction& v) {
   place(theta);
   along(v);
   line_ = latest_;
   return Line(*this);
 }
 
-Jet Posterior::jet_on_line(double alpha, Order order) {
+Jet RegressionPosterior::jet_on_line(double alpha, Order order) {
   const Predictor& d = directions_[line_];
   return cut(sum_of(rows_jet(d, d.at, alpha, order), prior_jet(here_.at, d.at, alpha)), order);
 }
 
-JetPair Posterior::pair_on_line(double alpha, const Direction& next, Order order) {
+JetPair RegressionPosterior::pair_on_line(double alpha, const Direction& next, Order order) {
   latest_ = line_;  // so that the next direction takes the place of the other one
   const Predictor& second = along(next);
   const Predictor& first = directions_[line_];
@@ -345,7 +346,7 @@ JetPair Posterior::pair_on_line(double alpha, const Direction& next, Order order
   return pair_of_rows(first, second, alpha, there, order);
 }
 
-void Posterior::commit(double alpha) {
+void RegressionPosterior::commit(double alpha) {
   const Predictor& d = directions_[line_];
   const auto step = static_cast<float>(alpha);
   for (std::size_t i = 0; i < here_.at.size(); ++i) here_.at[i] += alpha * d.at[i];
@@ -354,7 +355,7 @@ void Posterior::commit(double alpha) {
   ++report_.moves;
 }
 
-double Posterior::refresh() {
+double RegressionPosterior::refresh() {
   base_.known = directions_[0].known = directions_[1].known = false;
   if (!here_.known || !here_.moved) return 0;
   double drift = 0;
@@ -368,13 +369,13 @@ double Posterior::refresh() {
   return drift;
 }
 
-PanelColumns Posterior::give_design(const Eigen::MatrixXd& matrix, ThreadPool& pool) {
+PanelColumns RegressionPosterior::give_design(const Eigen::MatrixXd& matrix, ThreadPool& pool) {
   if (x_.use_count() > 1) return PanelColumns(*x_, matrix, pool);
   // Nobody else can see the design, so its memory may be used.
   return PanelColumns(std::move(const_cast<Design&>(*x_)), matrix, pool);
 }
 
-std::string describe_priors(const Posterior& posterior) {
+std::string describe_priors(const RegressionPosterior& posterior) {
   const std::size_t width = posterior.design().columns(), first = posterior.design().has_intercept() ? 1 : 0;
   const auto& names = posterior.options().column_names;
   std::vector<std::string> parts;

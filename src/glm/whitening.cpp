@@ -25,7 +25,8 @@ Whitening whiten(const Eigen::MatrixXd& precision) {
   return w;
 }
 
-Eigen::MatrixXd shared_precision(const Posterior& posterior, const Floats& weights, ThreadPool& pool) {
+Eigen::MatrixXd shared_precision(const RegressionPosterior& posterior, const Floats& weights,
+                                 ThreadPool& pool) {
   const std::size_t stride = padded_rows(posterior.design().rows()), classes = weights.size() / stride;
   const auto precision_of = [&](const float* rows) {
     Eigen::MatrixXd precision = posterior.design().gram(rows, pool);

@@ -101,7 +101,7 @@ bool shows_predictions(const OptionValues& given, const Layout& layout) {
 /// What draws predict, and what that is worth.
 class Predictions final : public ModelSink {
  public:
-  Predictions(const Posterior& posterior, std::shared_ptr<const Sets> sets, std::size_t chains,
+  Predictions(const NetworkPosterior& posterior, std::shared_ptr<const Sets> sets, std::size_t chains,
               const RunFolder* folder)
       : sets_(std::move(sets)), sink_(posterior, sets_->test, sets_->test_answers, chains, folder) {}
 
@@ -255,7 +255,7 @@ Model build_network(const OptionValues& given, const BuildFor& what_for) {
   options.known_sigma = given.number("sigma");
   options.piece = given.count("piece").value_or(0);
   options.gradient = gradient_form(given);
-  const auto posterior = std::make_shared<const Posterior>(
+  const auto posterior = std::make_shared<const NetworkPosterior>(
       fit_posterior(given, needs, std::move(network), sets->train, options, nullptr));
   if (needs.for_mala) check_gradient_memory(given, needs, *posterior);
 

@@ -57,14 +57,14 @@ double held_vectors(const RunSettings& run) {
 }
 
 /// Of whatever a kernel may ask for; where a chain starts, the whole jet is asked for.
-std::size_t jet_bytes(const Needs& needs, const Posterior& posterior) {
+std::size_t jet_bytes(const Needs& needs, const NetworkPosterior& posterior) {
   const std::size_t whole = posterior.jet_bytes(Order::curvature);
   return needs.in_pairs ? std::max(posterior.jet_bytes(Order::slope), whole) : whole;
 }
 
 /// About what a run takes besides its data: the vectors of each chain's state and kernel and what it
 /// evaluates with, and for all of them where they start and what they last were.
-double run_bytes(const Needs& needs, const Posterior& posterior, double evaluation) {
+double run_bytes(const Needs& needs, const NetworkPosterior& posterior, double evaluation) {
   const double vector = sizeof(double) * static_cast<double>(posterior.dimension());
   return 3 * vector + static_cast<double>(needs.chains) * (needs.vectors * vector + evaluation);
 }
@@ -88,14 +88,15 @@ void check_parameters(const Layout& layout) {
                     layout.parameter_count(), shown_bytes(bytes), shown_bytes(machine_bytes())));
 }
 
-Posterior fit_posterior(const OptionValues& given, const Needs& needs, std::shared_ptr<const Network> network,
-                        const Data& data, PosteriorOptions options, std::shared_ptr<ThreadPool> pool) {
-  const auto make = [&] { return Posterior(network, data, options, pool); };
+NetworkPosterior fit_posterior(const OptionValues& given, const Needs& needs,
+                               std::shared_ptr<const Network> network, const Data& data,
+                               PosteriorOptions options, std::shared_ptr<ThreadPool> pool) {
+  const auto make = [&] { return NetworkPosterior(network, data, options, pool); };
   const bool told = given.has("keep_activations");
   const double keep = given.bytes("keep_activations").value_or(needs.keeps_activations ? usual_keep : 0);
   options.kept_activations_bytes = static_cast<std::size_t>(keep);
   const std::size_t piece = options.piece;
-  Posterior posterior = make();
+  NetworkPosterior posterior = make();
   const double asked = told ? keep : 0;
   const auto needed = [&] {
     // Of the whole data it does not depend on pieces: check_gradient_memory() tells what to do instead.
@@ -139,7 +140,7 @@ Posterior fit_posterior(const OptionValues& given, const Needs& needs, std::shar
   return posterior;
 }
 
-void check_gradient_memory(const OptionValues& given, const Needs& needs, const Posterior& posterior) {
+void check_gradient_memory(const OptionValues& given, const Needs& needs, const NetworkPosterior& posterior) {
   const double limit = given.bytes("max_memory").value_or(machine_bytes());
   const auto bytes = [&](GradientForm form) {
     return run_bytes(needs, posterior,

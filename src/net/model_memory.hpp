@@ -24,10 +24,11 @@ void check_parameters(const Layout& layout);
 
 /// With pieces small enough for `max_memory`, if those are left to us, and with what it leaves for
 /// activations. Throws Error, with the sizes, where there is too little.
-Posterior fit_posterior(const OptionValues& given, const Needs& needs, std::shared_ptr<const Network> network,
-                        const Data& data, PosteriorOptions options, std::shared_ptr<ThreadPool> pool);
+NetworkPosterior fit_posterior(const OptionValues& given, const Needs& needs,
+                               std::shared_ptr<const Network> network, const Data& data,
+                               PosteriorOptions options, std::shared_ptr<ThreadPool> pool);
 
 /// Throws Error, with the sizes, where gradients need more than `max_memory` allows, or than the machine has.
-void check_gradient_memory(const OptionValues& given, const Needs& needs, const Posterior& posterior);
+void check_gradient_memory(const OptionValues& given, const Needs& needs, const NetworkPosterior& posterior);
 
 }  // namespace onward::net

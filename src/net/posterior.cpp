@@ -45,7 +45,7 @@ void check(const Network& network, const Data& data, const PosteriorOptions& opt
 
 }  // namespace
 
-class Posterior::Implementation {
+class NetworkPosterior::Implementation {
  public:
   Implementation(std::shared_ptr<const Network> given_network, Data given_data,
                  PosteriorOptions given_options, std::shared_ptr<ThreadPool> given_pool)
@@ -222,26 +222,28 @@ class Posterior::Implementation {
   }
 };
 
-Posterior::Posterior(std::shared_ptr<const Network> network, Data data, PosteriorOptions options,
-                     std::shared_ptr<ThreadPool> pool)
+NetworkPosterior::NetworkPosterior(std::shared_ptr<const Network> network, Data data,
+                                   PosteriorOptions options, std::shared_ptr<ThreadPool> pool)
     : implementation_(
           std::make_unique<Implementation>(std::move(network), std::move(data), options, std::move(pool))) {}
-Posterior::Posterior(const Posterior& other)
+NetworkPosterior::NetworkPosterior(const NetworkPosterior& other)
     : implementation_(
           std::make_unique<Implementation>(other.implementation_->network, other.implementation_->data,
                                            other.implementation_->as_given, other.implementation_->pool)) {}
-Posterior::Posterior(Posterior&&) noexcept = default;
-Posterior& Posterior::operator=(const Posterior& other) { return *this = Posterior(other); }
-Posterior& Posterior::operator=(Posterior&&) noexcept = default;
-Posterior::~Posterior() = default;
+NetworkPosterior::NetworkPosterior(NetworkPosterior&&) noexcept = default;
+NetworkPosterior& NetworkPosterior::operator=(const NetworkPosterior& other) {
+  return *this = NetworkPosterior(other);
+}
+NetworkPosterior& NetworkPosterior::operator=(NetworkPosterior&&) noexcept = default;
+NetworkPosterior::~NetworkPosterior() = default;
 
-std::size_t Posterior::dimension() const { return implementation_->dimension(); }
-bool Posterior::samples_sigma() const { return implementation_->samples_sigma(); }
-const Network& Posterior::network() const { return *implementation_->network; }
-const Data& Posterior::data() const { return implementation_->data; }
-const PosteriorOptions& Posterior::options() const { return implementation_->options; }
+std::size_t NetworkPosterior::dimension() const { return implementation_->dimension(); }
+bool NetworkPosterior::samples_sigma() const { return implementation_->samples_sigma(); }
+const Network& NetworkPosterior::network() const { return *implementation_->network; }
+const Data& NetworkPosterior::data() const { return implementation_->data; }
+const PosteriorOptions& NetworkPosterior::options() const { return implementation_->options; }
 
-std::vector<std::string> Posterior::names() const {
+std::vector<std::string> NetworkPosterior::names() const {
   std::vector<std::string> names;
   names.reserve(dimension());
   for (const Tensor& tensor : network().layout.parameters())
@@ -256,31 +258,31 @@ std::vector<std::string> Posterior::names() const {
   return names;
 }
 
-std::vector<ParameterBlock> Posterior::blocks() const {
+std::vector<ParameterBlock> NetworkPosterior::blocks() const {
   std::vector<ParameterBlock> blocks = network().layout.blocks();
   if (samples_sigma()) blocks.push_back({"sigma", 1});
   return blocks;
 }
 
-void Posterior::constrain(VectorView theta, std::span<double> out) const {
+void NetworkPosterior::constrain(VectorView theta, std::span<double> out) const {
   std::copy(theta.begin(), theta.end(), out.begin());
   if (samples_sigma()) out.back() = std::exp(theta.back());
 }
 
-Jet Posterior::jet(VectorView theta, VectorView v, Order order) {
+Jet NetworkPosterior::jet(VectorView theta, VectorView v, Order order) {
   return implementation_->jet(theta, v, order);
 }
-Jet Posterior::jet_from(const VectorSource& theta, const VectorSource* v, Order order) {
+Jet NetworkPosterior::jet_from(const VectorSource& theta, const VectorSource* v, Order order) {
   return implementation_->jet_from(theta, v, order);
 }
-JetPair Posterior::jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
+JetPair NetworkPosterior::jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
   return implementation_->jet_pair(theta, v, w, order);
 }
-Posterior::Line Posterior::line(VectorView theta, const Direction& v) {
+NetworkPosterior::Line NetworkPosterior::line(VectorView theta, const Direction& v) {
   implementation_->check_line(theta, v);
   return Line(*implementation_, theta, v);
 }
-Jet Posterior::Line::jet(double alpha, Order order) {
+Jet NetworkPosterior::Line::jet(double alpha, Order order) {
   const PlaceOnLine place(theta_, alpha, v_);
   if (order == Order::value) return posterior_->jet_from(place, nullptr, order);
   const DirectionSource v(v_);
@@ -292,41 +294,41 @@ Jet Posterior::Line::jet(double alpha, Order order) {
   latest_ = alpha;
   return jet;
 }
-JetPair Posterior::Line::jet_pair(double alpha, const Direction& next, Order order) {
+JetPair NetworkPosterior::Line::jet_pair(double alpha, const Direction& next, Order order) {
   started_ = false;
   latest_.reset();
   return posterior_->jet_pair_from(PlaceOnLine(theta_, alpha, v_), DirectionSource(v_), DirectionSource(next),
                                    order);
 }
-void Posterior::Line::commit(double alpha) {
+void NetworkPosterior::Line::commit(double alpha) {
   if (alpha == latest_)
     posterior_->engine->start_line();
   else
     started_ = false;
   latest_.reset();
 }
-double Posterior::jet_pair_price(Order order) const { return implementation_->jet_pair_price(order); }
-double Posterior::gradient(VectorView theta, std::span<double> out) {
+double NetworkPosterior::jet_pair_price(Order order) const { return implementation_->jet_pair_price(order); }
+double NetworkPosterior::gradient(VectorView theta, std::span<double> out) {
   return gradient(theta, out, options().gradient);
 }
-double Posterior::gradient(VectorView theta, std::span<double> out, GradientForm form) {
+double NetworkPosterior::gradient(VectorView theta, std::span<double> out, GradientForm form) {
   return implementation_->gradient(theta, out, form);
 }
-void Posterior::predict(VectorView theta, const Inputs& inputs, std::span<float> out) {
+void NetworkPosterior::predict(VectorView theta, const Inputs& inputs, std::span<float> out) {
   implementation_->predict(theta, inputs, out);
 }
 
-void Posterior::use_pool(std::shared_ptr<ThreadPool> pool) {
+void NetworkPosterior::use_pool(std::shared_ptr<ThreadPool> pool) {
   const Implementation& now = *implementation_;
   implementation_ = std::make_unique<Implementation>(now.network, now.data, now.as_given, std::move(pool));
 }
 
-const KeptReport& Posterior::kept() const { return implementation_->engine->kept(); }
+const KeptReport& NetworkPosterior::kept() const { return implementation_->engine->kept(); }
 
-std::size_t Posterior::jet_bytes(Order order) const {
+std::size_t NetworkPosterior::jet_bytes(Order order) const {
   return implementation_->engine->forward_bytes(static_cast<std::size_t>(order));
 }
-std::size_t Posterior::gradient_bytes(GradientForm form) const {
+std::size_t NetworkPosterior::gradient_bytes(GradientForm form) const {
   return implementation_->engine->gradient_bytes(form);
 }
 

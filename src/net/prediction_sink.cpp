@@ -9,7 +9,7 @@
 
 namespace onward::net {
 
-PredictionSink::PredictionSink(const Posterior& posterior, Inputs test, std::optional<Answers> answers,
+PredictionSink::PredictionSink(const NetworkPosterior& posterior, Inputs test, std::optional<Answers> answers,
                                std::size_t chains, const RunFolder* folder)
     : folder_(folder),
       test_(std::move(test)),

@@ -140,7 +140,7 @@ Scores Predictive::scores() const {
   return scores;
 }
 
-PredictionView::PredictionView(Posterior posterior, Inputs inputs)
+PredictionView::PredictionView(NetworkPosterior posterior, Inputs inputs)
     : posterior_(std::move(posterior)),
       inputs_(std::move(inputs)),
       outputs_(inputs_.count() * posterior_.network().layout.output().size()) {

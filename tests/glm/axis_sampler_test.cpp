@@ -219,7 +219,7 @@ enum class Fault { none, widths_left_out, stale_curvature };
 double line_z(const Problem& p, Fault fault, std::size_t draws) {
   Comparison comparison(p, chains);
   const std::size_t n = p.dimension();
-  glm::Posterior posterior = p.posterior();
+  glm::RegressionPosterior posterior = p.posterior();
   for (std::size_t chain = 0; chain < chains; ++chain) {
     const Stream stream(23, static_cast<std::uint32_t>(chain));
     std::vector<double> theta(n, 0.0), z(n), u(n);

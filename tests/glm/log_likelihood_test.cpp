@@ -30,7 +30,7 @@ std::vector<double> plainly(const Problem& p, std::span<const double> parameters
 }
 
 void compare(const Problem& p, double tolerance) {
-  const glm::Posterior posterior = p.posterior();
+  const glm::RegressionPosterior posterior = p.posterior();
   const glm::RowLogLikelihood ours(posterior);
   for (std::uint64_t place = 0; place < 2; ++place) {
     std::vector<double> theta(p.dimension()), parameters(p.dimension()), rows(p.rows);

@@ -73,7 +73,7 @@ TEST(Whitening, MakesThePrecisionTheIdentity) {
 
 TEST(Whitening, SharesTheMeanCovarianceOfTheClasses) {
   const Problem p = problem(glm::Family::categorical, {.rows = 300, .predictors = 2, .weights = true});
-  const glm::Posterior posterior = p.posterior();
+  const glm::RegressionPosterior posterior = p.posterior();
   const auto& y = posterior.observations();
   const std::size_t stride = glm::padded_rows(p.rows);
   ThreadPool pool(2);

@@ -11,8 +11,8 @@
 namespace onward::testing {
 namespace {
 
-static_assert(Target<glm::Posterior> && HasGradient<glm::Posterior> && HasNames<glm::Posterior> &&
-              HasConstrain<glm::Posterior>);
+static_assert(Target<glm::RegressionPosterior> && HasGradient<glm::RegressionPosterior> &&
+              HasNames<glm::RegressionPosterior> && HasConstrain<glm::RegressionPosterior>);
 
 std::vector<double> normals(std::size_t count, std::uint64_t step, double scale = 1) {
   std::vector<double> z(count);
@@ -113,7 +113,7 @@ TEST(Posterior, LinesMoveAndCommit) {
 }
 
 /// A step of a line kernel by hand: one product with X, that of its direction.
-void travel(glm::Posterior& posterior, std::vector<double>& theta, std::size_t steps,
+void travel(glm::RegressionPosterior& posterior, std::vector<double>& theta, std::size_t steps,
             std::uint64_t seed = 1) {
   for (std::size_t step = 0; step < steps; ++step) {
     const auto v = normals(theta.size(), seed + step);
@@ -225,7 +225,7 @@ TEST(Posterior, BitsDoNotDependOnThreads) {
     const Jet a = one.jet(theta, v, Order::curvature);
     std::vector<double> g1(p.dimension()), g2(p.dimension());
     one.gradient(theta, g1);
-    for (glm::Posterior* many : {&two, &three}) {
+    for (glm::RegressionPosterior* many : {&two, &three}) {
       const Jet b = many->jet(theta, v, Order::curvature);
       EXPECT_EQ(a.value, b.value);
       EXPECT_EQ(a.slope, b.slope);
@@ -257,7 +257,7 @@ TEST(Posterior, StoragesOfXGiveOneDensity) {
   nonzeros.starts.push_back(nonzeros.rows.size());
   const auto observed = std::make_shared<glm::Observations>(glm::Family::categorical, y);
   const auto posterior = [&](glm::Design design) {
-    return glm::Posterior(std::make_shared<glm::Design>(std::move(design)), observed);
+    return glm::RegressionPosterior(std::make_shared<glm::Design>(std::move(design)), observed);
   };
   auto dense = posterior(glm::Design::dense(std::span<const double>(x), rows, columns, true));
   auto images = posterior(glm::Design::bytes(bytes, rows, columns, 1 / 256.0f, 0, true));
@@ -268,7 +268,7 @@ TEST(Posterior, StoragesOfXGiveOneDensity) {
   expect_near(sparse.jet(theta, v, Order::curvature), wanted, 10 * rows);
   std::vector<double> gradient(theta.size()), other(theta.size());
   dense.gradient(theta, gradient);
-  for (glm::Posterior* same : {&images, &sparse}) {
+  for (glm::RegressionPosterior* same : {&images, &sparse}) {
     same->gradient(theta, other);
     for (std::size_t i = 0; i < theta.size(); ++i) EXPECT_NEAR(other[i], gradient[i], 4e-6 * rows) << i;
     for (std::size_t j = 1; j <= columns; ++j) EXPECT_NEAR(same->means()[j], dense.means()[j], 1e-7);
@@ -378,11 +378,11 @@ TEST(Posterior, CentringLeavesASharedDesignAlone) {
   const std::vector<double> x{1990, 2000, 2010, 2020};
   const auto shared = std::make_shared<glm::Design>(glm::Design::dense(std::span(x), 4, 1, true));
   const auto y = std::make_shared<glm::Observations>(glm::Family::bernoulli, std::vector<double>{0, 0, 1, 1});
-  const glm::Posterior first(shared, y), second(shared, y);
+  const glm::RegressionPosterior first(shared, y), second(shared, y);
   glm::Floats column(glm::padded_rows(4));
   shared->column(1, column.data());
   EXPECT_EQ(column[0], 1990);
-  for (const glm::Posterior* posterior : {&first, &second}) {
+  for (const glm::RegressionPosterior* posterior : {&first, &second}) {
     EXPECT_EQ(posterior->means()[1], 2005);
     posterior->design().column(1, column.data());
     EXPECT_EQ(column[0], -15);
@@ -403,11 +403,11 @@ TEST(Posterior, NamesAndScales) {
 TEST(Posterior, RefusesWhatDoesNotFit) {
   const auto x = std::make_shared<glm::Design>(glm::Design::dense(std::vector<double>{1, 2, 3}, 3, 1, true));
   const auto y = std::make_shared<glm::Observations>(glm::Family::poisson, std::vector<double>{1, 2});
-  EXPECT_THROW(glm::Posterior(x, y), Error);
+  EXPECT_THROW(glm::RegressionPosterior(x, y), Error);
   const auto y3 = std::make_shared<glm::Observations>(glm::Family::gaussian, std::vector<double>{1, 2, 3});
-  EXPECT_THROW(glm::Posterior(x, y3, {.coefficients = glm::Prior::normal(0, 0)}), UsageError);
-  EXPECT_THROW(glm::Posterior(x, y3, {.each = {glm::Prior::flat()}}), UsageError);
-  EXPECT_THROW(glm::Posterior(x, y3, {.known_scale = -1.0}), UsageError);
+  EXPECT_THROW(glm::RegressionPosterior(x, y3, {.coefficients = glm::Prior::normal(0, 0)}), UsageError);
+  EXPECT_THROW(glm::RegressionPosterior(x, y3, {.each = {glm::Prior::flat()}}), UsageError);
+  EXPECT_THROW(glm::RegressionPosterior(x, y3, {.known_scale = -1.0}), UsageError);
 }
 
 }  // namespace

@@ -64,12 +64,12 @@ struct Problem {
   }
   std::size_t dimension() const { return columns * classes() + (samples_scale() ? 1 : 0); }
 
-  glm::Posterior posterior(std::size_t threads = 1) const {
+  glm::RegressionPosterior posterior(std::size_t threads = 1) const {
     const std::size_t stored = columns - (intercept ? 1 : 0);
-    return glm::Posterior(std::make_shared<glm::Design>(
-                              glm::Design::dense(std::span<const double>(x), rows, stored, intercept)),
-                          std::make_shared<glm::Observations>(family, y, options), priors,
-                          std::make_shared<ThreadPool>(threads));
+    return glm::RegressionPosterior(std::make_shared<glm::Design>(glm::Design::dense(
+                                        std::span<const double>(x), rows, stored, intercept)),
+                                    std::make_shared<glm::Observations>(family, y, options), priors,
+                                    std::make_shared<ThreadPool>(threads));
   }
 };
 

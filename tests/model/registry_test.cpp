@@ -191,9 +191,10 @@ TEST_F(Registry, ARegressionFromFilesIsTheOneMadeByHand) {
   auto design = std::make_shared<glm::Design>(glm::Design::from_rows(
       rows, 2, true, [&](std::size_t i, std::span<double> row) { std::copy_n(&x[2 * i], 2, row.begin()); }));
   auto observations = std::make_shared<glm::Observations>(glm::Family::bernoulli, y, glm::RowOptions{});
-  const onward::Run by_hand = glm::sample_axes(
-      glm::Posterior(std::move(design), std::move(observations), {.coefficients = glm::Prior::normal(0, 2)}),
-      settings);
+  const onward::Run by_hand =
+      glm::sample_axes(glm::RegressionPosterior(std::move(design), std::move(observations),
+                                                {.coefficients = glm::Prior::normal(0, 2)}),
+                       settings);
   for (std::size_t c = 0; c < 2; ++c) EXPECT_EQ(run.chains[c].values, by_hand.chains[c].values);
 
   // Its relaxation is its own unless one is given, and a kernel's is 1.

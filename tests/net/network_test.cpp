@@ -123,7 +123,7 @@ TEST(NetPosterior, WhatDoesNotFitIsRefused) {
   const auto network = network_of(mlp(3, {4}, 2));
   const auto make = [](const std::shared_ptr<const Network>& of, const Data& data,
                        const PosteriorOptions& options) {
-    return refusal([&] { const Posterior posterior(of, data, options); });
+    return refusal([&] { const NetworkPosterior posterior(of, data, options); });
   };
   EXPECT_THAT(make(network, numbers_data(5, 4), {}), AllOf(HasSubstr("inputs are 4"), HasSubstr("takes 3")));
   EXPECT_THAT(make(network, numbers_data(0), {}), HasSubstr("no rows"));
@@ -144,7 +144,7 @@ TEST(NetPosterior, WhatDoesNotFitIsRefused) {
 
 TEST(NetPosterior, SigmaIsSampledUnlessItIsKnown) {
   const auto network = network_of(mlp(3, {6}, 2, ActivationKind::tanh));
-  Posterior posterior(network, numbers_data(9), {.prior_sd = 2});
+  NetworkPosterior posterior(network, numbers_data(9), {.prior_sd = 2});
   ASSERT_TRUE(posterior.samples_sigma());
   EXPECT_EQ(posterior.dimension(), network->layout.parameter_count() + 1);
   const auto names = posterior.names();
@@ -178,7 +178,7 @@ TEST(NetPosterior, SigmaIsSampledUnlessItIsKnown) {
 }
 
 TEST(NetPosterior, PlacesThatAreNoNumbersAreRejections) {
-  AnyTarget target(Posterior(network_of(mlp(3, {4}, 2)), numbers_data(5), {.known_sigma = 1.0}));
+  AnyTarget target(NetworkPosterior(network_of(mlp(3, {4}, 2)), numbers_data(5), {.known_sigma = 1.0}));
   std::vector<double> theta(target.dimension(), 0.1), gradient(theta.size());
   for (const double bad :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 1e39}) {
@@ -192,7 +192,7 @@ TEST(NetPosterior, PlacesThatAreNoNumbersAreRejections) {
 }
 
 TEST(NetPosterior, VectorsOfAnotherSizeAreRefused) {
-  Posterior posterior(network_of(mlp(3, {4}, 2)), numbers_data(5), {.known_sigma = 1.0});
+  NetworkPosterior posterior(network_of(mlp(3, {4}, 2)), numbers_data(5), {.known_sigma = 1.0});
   std::vector<double> right(posterior.dimension(), 0.1), wrong(right.size() + 1, 0.1);
   std::vector<float> outputs(10);
   EXPECT_THAT(refusal([&] { posterior.jet(wrong, {}, Order::value); }), HasSubstr("theta has 27 entries"));
@@ -206,7 +206,7 @@ TEST(NetPosterior, VectorsOfAnotherSizeAreRefused) {
 
 TEST(NetPosterior, ValuesHaveTheSameBitsInJetsOfAnyOrder) {
   Numbers numbers(5);
-  Posterior posterior(
+  NetworkPosterior posterior(
       network_of({{3, 12, 12}, {Conv2d{.channels = 16}, Activation{}, Pool{}, Flatten{}, Linear{2}}}),
       {Inputs::values({3, 12, 12}, numbers.some<float>(70 * 432, 1)),
        Answers::values(2, numbers.some<float>(140, 1))},
@@ -224,8 +224,8 @@ TEST(NarrowNetwork, JetsAreThoseOfThePlainNetwork) {
     for (const std::size_t rows : {1u, 16u, 64u, 150u})
       for (const auto& hidden : std::vector<std::vector<std::size_t>>{{7, 6, 13}, {256}, {257}}) {
         Numbers numbers(rows);
-        Posterior posterior(network_of(mlp(3, hidden, 2, kind)), numbers_data(rows),
-                            {.known_sigma = 0.8, .piece = rows == 150 ? 70u : 0u});
+        NetworkPosterior posterior(network_of(mlp(3, hidden, 2, kind)), numbers_data(rows),
+                                   {.known_sigma = 0.8, .piece = rows == 150 ? 70u : 0u});
         const auto theta = numbers.some<double>(posterior.dimension(), 0.3),
                    v = numbers.some<double>(theta.size(), 0.2);
         const Jet expected = reference_jet(posterior, theta, v);
@@ -249,7 +249,7 @@ TEST(NarrowNetwork, KnownValuesChangeNoBits) {
   const auto network = network_of(mlp(3, {11, 20}, 2));
   const Data data = numbers_data(150);
   const PosteriorOptions options{.known_sigma = 0.8};
-  Posterior asked(network, data, options, std::make_shared<ThreadPool>(2));
+  NetworkPosterior asked(network, data, options, std::make_shared<ThreadPool>(2));
   Numbers numbers(4);
   std::vector<std::vector<double>> places;
   for (int i = 0; i < 3; ++i) places.push_back(numbers.some<double>(asked.dimension(), 0.5));
@@ -268,7 +268,7 @@ TEST(NarrowNetwork, KnownValuesChangeNoBits) {
       for (std::size_t p = 0; p < v.size(); ++p) theta[p] += 0.01 * v[p];
     }
     const auto order = static_cast<Order>(pick(3));
-    Posterior fresh(network, data, options);
+    NetworkPosterior fresh(network, data, options);
     const Jet a = asked.jet(theta, v, order), b = fresh.jet(theta, v, order);
     ASSERT_EQ(a.value, b.value);
     ASSERT_EQ(a.slope, b.slope);
@@ -299,7 +299,7 @@ TEST(NetPosterior, KeptActivationsChangeNoBits) {
   PosteriorOptions keeping = options;
   keeping.kept_activations_bytes = 1 << 20;
   auto pool = std::make_shared<ThreadPool>(2);
-  Posterior plain_one(network, data, options), keeper(network, data, keeping, pool);
+  NetworkPosterior plain_one(network, data, options), keeper(network, data, keeping, pool);
   auto theta = numbers.some<double>(keeper.dimension(), 0.5);
   const auto& steps = network->layout.steps();
   const auto check = [&](std::size_t layer, Order order) {
@@ -331,7 +331,7 @@ TEST(NetPosterior, KeptActivationsChangeNoBits) {
 TEST(NetPosterior, GradientsTellHowMuchMemoryTheyWillNeed) {
   const auto network = network_of(paper_cnn());
   const std::size_t images = 50'000;
-  Posterior posterior(
+  NetworkPosterior posterior(
       network,
       {Inputs::pixels({3, 32, 32}, std::vector<std::uint8_t>(images * 3072), cifar10_normalisation()),
        Answers::labels(10, std::vector<std::uint8_t>(images))},
@@ -365,8 +365,8 @@ double peak_of(const std::function<void()>& work) {
   return more;
 }
 
-void evaluate_all_orders(const Posterior& made) {
-  Posterior posterior(made);
+void evaluate_all_orders(const NetworkPosterior& made) {
+  NetworkPosterior posterior(made);
   Numbers numbers(7);
   const auto theta = numbers.some<double>(posterior.dimension(), 0.1),
              v = numbers.some<double>(theta.size(), 0.1);
@@ -379,9 +379,10 @@ TEST(NetMemory, DoesNotDependOnTheNumberOfRows) {
   const auto network = network_of(
       {{3, 32, 32}, {Conv2d{.channels = 16, .padding = 1}, Activation{}, Pool{}, Flatten{}, Linear{10}}});
   const auto peak = [&](std::size_t images) {
-    const Posterior posterior(network, {Inputs::pixels({3, 32, 32}, std::vector<std::uint8_t>(images * 3072),
-                                                       cifar10_normalisation()),
-                                        Answers::labels(10, std::vector<std::uint8_t>(images))});
+    const NetworkPosterior posterior(
+        network,
+        {Inputs::pixels({3, 32, 32}, std::vector<std::uint8_t>(images * 3072), cifar10_normalisation()),
+         Answers::labels(10, std::vector<std::uint8_t>(images))});
     return peak_of([&] { evaluate_all_orders(posterior); });
   };
   const double few = peak(500), many = peak(4000);
@@ -397,8 +398,8 @@ TEST(NetMemory, DoesNotDependOnDepth) {
   const Data data{Inputs::values({width, 1, 1}, numbers.some<float>(rows * width, 1)),
                   Answers::values(2, numbers.some<float>(rows * 2, 1))};
   const auto peak = [&](std::size_t layers) {
-    const Posterior posterior(network_of(mlp(width, std::vector<std::size_t>(layers, width), 2)), data,
-                              {.known_sigma = 1.0, .piece = rows});
+    const NetworkPosterior posterior(network_of(mlp(width, std::vector<std::size_t>(layers, width), 2)), data,
+                                     {.known_sigma = 1.0, .piece = rows});
     return peak_of([&] { evaluate_all_orders(posterior); });
   };
   const double shallow = peak(10), deep = peak(100);

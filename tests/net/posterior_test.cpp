@@ -17,7 +17,8 @@
 namespace onward::net {
 namespace {
 
-static_assert(Target<Posterior> && HasGradient<Posterior> && HasNames<Posterior> && HasConstrain<Posterior>);
+static_assert(Target<NetworkPosterior> && HasGradient<NetworkPosterior> && HasNames<NetworkPosterior> &&
+              HasConstrain<NetworkPosterior>);
 
 Activation activation(ActivationKind kind) { return {kind}; }
 constexpr auto relu = ActivationKind::relu;
@@ -155,7 +156,7 @@ TEST_P(NetCase, JetsAreThoseOfThePlainNetwork) {
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     const Made made = make(GetParam(), seed);
     for (const std::size_t piece : {0u, 4u, 1u}) {
-      Posterior posterior(made.network, made.data, options_for(GetParam(), piece));
+      NetworkPosterior posterior(made.network, made.data, options_for(GetParam(), piece));
       const Jet expected = reference_jet(posterior, made.theta, made.v);
       for (const Order order : {Order::value, Order::slope, Order::curvature})
         expect_close(posterior.jet(made.theta, made.v, order), expected, order);
@@ -165,7 +166,7 @@ TEST_P(NetCase, JetsAreThoseOfThePlainNetwork) {
 
 TEST_P(NetCase, SlopesAreDifferencesOfValues) {
   const Made made = make(GetParam());
-  Posterior posterior(made.network, made.data, options_for(GetParam()));
+  NetworkPosterior posterior(made.network, made.data, options_for(GetParam()));
   constexpr double step = 1e-6;
   std::vector<double> before = made.theta, after = made.theta;
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -185,7 +186,7 @@ TEST_P(NetCase, SlopesAreDifferencesOfValues) {
 
 TEST_P(NetCase, LinesWithinALayerAreLines) {
   const Made made = make(GetParam());
-  Posterior posterior(made.network, made.data, options_for(GetParam(), 4));
+  NetworkPosterior posterior(made.network, made.data, options_for(GetParam(), 4));
   for (const auto& step : made.network->layout.steps()) {
     if (step.begin == step.end) continue;
     std::vector<double> v(made.v.size(), 0.0);
@@ -201,7 +202,7 @@ TEST_P(NetCase, LinesWithinALayerAreLines) {
 /// Along all parameters, and along lines that leave some layers alone.
 TEST_P(NetCase, JetsOfVectorsThatAreReadInStretches) {
   for (const auto& [made, options] : with_and_without_sigma(GetParam())) {
-    Posterior held(made.network, made.data, options), read(made.network, made.data, options);
+    NetworkPosterior held(made.network, made.data, options), read(made.network, made.data, options);
     const auto copy = [](const std::vector<double>& values) {
       return ComputedVector([&values](std::size_t first, std::span<double> out) {
         std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), out.size(), out.begin());
@@ -223,7 +224,7 @@ TEST_P(NetCase, JetsOfVectorsThatAreReadInStretches) {
 
 TEST_P(NetCase, TwoSlopesInOnePassAreThoseOfTwoJets) {
   for (const auto& [made, options] : with_and_without_sigma(GetParam())) {
-    Posterior one(made.network, made.data, options), two(made.network, made.data, options);
+    NetworkPosterior one(made.network, made.data, options), two(made.network, made.data, options);
     std::vector<std::vector<double>> directions{made.v, Numbers(9).some<double>(made.v.size(), 0.4)};
     for (const auto& step : made.network->layout.steps()) {
       if (step.begin == step.end) continue;
@@ -252,7 +253,7 @@ TEST_P(NetCase, LinesHaveTheBitsOfJetsAtTheirPlaces) {
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{1} << 20}) {
       const Made& made = posed.made;
       posed.options.kept_activations_bytes = bytes;
-      Posterior posterior(made.network, made.data, posed.options);
+      NetworkPosterior posterior(made.network, made.data, posed.options);
       auto theta = made.theta;
       std::vector<Support> supports{{0, theta.size()}, {theta.size() - 1, 1}};
       for (const auto& step : made.network->layout.steps())
@@ -270,24 +271,24 @@ TEST_P(NetCase, LinesHaveTheBitsOfJetsAtTheirPlaces) {
         const Order order = number % 2 == 0 ? Order::slope : Order::curvature;
         auto line = posterior.line(theta, {v, support});
         if (number % 3 != 2)  // else the first jet is known, say
-          expect_same(line.jet(0, order), Posterior(posterior).jet(theta, v, order));
+          expect_same(line.jet(0, order), NetworkPosterior(posterior).jet(theta, v, order));
         for (const double alpha : {0.3, -0.2, 0.1}) {  // of which the second is accepted
           for (std::size_t i = 0; i < v.size(); ++i) there[i] = theta[i] + alpha * v[i];
-          expect_same(line.jet(alpha, order), Posterior(posterior).jet(there, v, order));
+          expect_same(line.jet(alpha, order), NetworkPosterior(posterior).jet(there, v, order));
           if (alpha > 0) continue;
           line.commit(alpha);
           theta = there;
         }
         const JetPair pair = line.jet_pair(0.1, Direction(made.v), order);
-        expect_same(pair.first, Posterior(posterior).jet(there, v, order));
-        expect_same(pair.second, Posterior(posterior).jet(there, made.v, order));
+        expect_same(pair.first, NetworkPosterior(posterior).jet(there, v, order));
+        expect_same(pair.second, NetworkPosterior(posterior).jet(there, made.v, order));
       }
     }
 }
 
 /// The posterior without its lines.
 struct JetsAlone {
-  Posterior posterior;
+  NetworkPosterior posterior;
   std::size_t dimension() const { return posterior.dimension(); }
   Jet jet(VectorView theta, VectorView v, Order order) { return posterior.jet(theta, v, order); }
 };
@@ -296,7 +297,7 @@ TEST_P(NetCase, ChainsAreTheSameWithoutLines) {
   const Posed posed = with_and_without_sigma(GetParam()).back();
   PosteriorOptions options = posed.options;
   options.kept_activations_bytes = 1 << 20;
-  const Posterior posterior(posed.made.network, posed.made.data, options);
+  const NetworkPosterior posterior(posed.made.network, posed.made.data, options);
   const Stream stream(8, 0);
   for (const std::string source : {"blocks", "frames+axes"})
     for (const std::string sampler : {"line-fmala", "newton-line", "rwm"}) {
@@ -321,7 +322,7 @@ TEST_P(NetCase, ChainsAreTheSameWithoutLines) {
 TEST_P(NetCase, GradientsOfAllFormsAreThoseOfThePlainNetwork) {
   const Made made = make(GetParam());
   for (const std::size_t piece : {0u, 4u}) {
-    Posterior posterior(made.network, made.data, options_for(GetParam(), piece));
+    NetworkPosterior posterior(made.network, made.data, options_for(GetParam(), piece));
     std::vector<double> expected(made.theta.size()), axis(made.theta.size(), 0.0),
         gradient(made.theta.size());
     for (std::size_t i = 0; i < axis.size(); ++i) {
@@ -347,8 +348,9 @@ TEST_P(NetCase, GradientsOfAllFormsAreThoseOfThePlainNetwork) {
 
 TEST_P(NetCase, BitsAreTheSameForAnyNumberOfThreads) {
   const Made made = make(GetParam());
-  Posterior one(made.network, made.data, options_for(GetParam(), 2), std::make_shared<ThreadPool>(1));
-  Posterior three(made.network, made.data, options_for(GetParam(), 2), std::make_shared<ThreadPool>(3));
+  NetworkPosterior one(made.network, made.data, options_for(GetParam(), 2), std::make_shared<ThreadPool>(1));
+  NetworkPosterior three(made.network, made.data, options_for(GetParam(), 2),
+                         std::make_shared<ThreadPool>(3));
   std::vector<double> first(made.theta.size()), second(made.theta.size());
   for (int repeat = 0; repeat < 3; ++repeat) {
     const Jet a = one.jet(made.theta, made.v, Order::curvature),
@@ -364,7 +366,7 @@ TEST_P(NetCase, BitsAreTheSameForAnyNumberOfThreads) {
 TEST_P(NetCase, PredictsForOtherInputs) {
   const Made made = make(GetParam());
   const Made other = make(GetParam(), 5);
-  Posterior posterior(made.network, made.data, options_for(GetParam(), 3));
+  NetworkPosterior posterior(made.network, made.data, options_for(GetParam(), 3));
   const std::size_t width = made.network->layout.output().size(), size = other.data.inputs.shape().size();
   std::vector<float> outputs(7 * width);
   posterior.predict(made.theta, other.data.inputs.first(7), outputs);
@@ -400,7 +402,7 @@ TEST(NetPosterior, WhatOverflowsHasNoDensity) {
     for (double& weight : made.theta) weight *= 1e19;
     PosteriorOptions options = options_for(c);
     options.prior_sd = 1e30;
-    Posterior posterior(made.network, made.data, options);
+    NetworkPosterior posterior(made.network, made.data, options);
     for (const Order order : {Order::value, Order::slope, Order::curvature})
       EXPECT_FALSE(std::isfinite(posterior.jet(made.theta, made.v, order).value)) << c.name;
   }

@@ -20,7 +20,7 @@ class Keeper : public onward::testing::Scratch {
  protected:
   const Layout layout{mlp(1, {4}, 1, ActivationKind::tanh)};
   const Data data{Inputs::values({1, 1, 1}, {-1, 0, 1}), Answers::values(1, {0.5f, 0, -0.5f})};
-  const Posterior posterior{std::make_shared<Network>(layout), data, {.known_sigma = 0.3}};
+  const NetworkPosterior posterior{std::make_shared<Network>(layout), data, {.known_sigma = 0.3}};
   const Inputs test = Inputs::values({1, 1, 1}, {0.25f, 2});
 
   RunSettings settings() const {
@@ -44,7 +44,7 @@ TEST_F(Keeper, FilesHoldTheDrawsAndWhatTheyPredict) {
   const onward::Run run = sample(posterior, settings(), hooks);  // parameters are the names here
   write_predictions(*folder, predictions_of.predictive(), 1);
 
-  Posterior direct = posterior;
+  NetworkPosterior direct = posterior;
   std::vector<double> mean(2);
   for (std::size_t chain = 0; chain < 2; ++chain) {
     const NpyArray draws = read_npy(path("run") / ("chain-" + std::to_string(chain + 1) + ".npy"));

@@ -100,7 +100,8 @@ TEST(Predictive, WrongRequests) {
 class View : public ::testing::Test {
  protected:
   /// Two inputs, `outputs` outputs, and rows to look at.
-  static Posterior posterior(std::size_t outputs, const Answers& answers, std::optional<double> sigma) {
+  static NetworkPosterior posterior(std::size_t outputs, const Answers& answers,
+                                    std::optional<double> sigma) {
     return {std::make_shared<Network>(Layout(mlp(2, {5}, outputs, ActivationKind::tanh))),
             {Inputs::values({2, 1, 1}, {1, 2, -1, 0.5f}), answers},
             {.known_sigma = sigma}};
@@ -109,7 +110,7 @@ class View : public ::testing::Test {
 };
 
 TEST_F(View, DrawsArePredictions) {
-  Posterior p = posterior(1, Answers::values(1, {1, 2}), std::nullopt);
+  NetworkPosterior p = posterior(1, Answers::values(1, {1, 2}), std::nullopt);
   const PredictionView view(p, watched);
   EXPECT_EQ(view.dimension(), p.dimension());
   EXPECT_THAT(view.names(), ElementsAre("f.1", "f.2", "f.3", "sigma"));

@@ -144,7 +144,7 @@ class ReferenceNet {
 
 /// The log posterior in double, with known sigma or sampled, up to nothing.
 template <class T>
-T reference_density(const Posterior& posterior, std::span<const T> theta) {
+T reference_density(const NetworkPosterior& posterior, std::span<const T> theta) {
   using std::exp, std::log;
   const auto& data = posterior.data();
   const auto& options = posterior.options();
@@ -186,7 +186,7 @@ T reference_density(const Posterior& posterior, std::span<const T> theta) {
   return sum;
 }
 
-inline Jet reference_jet(const Posterior& posterior, std::span<const double> theta,
+inline Jet reference_jet(const NetworkPosterior& posterior, std::span<const double> theta,
                          std::span<const double> v) {
   std::vector<Jet2<double>> line(theta.size());
   for (std::size_t i = 0; i < theta.size(); ++i) line[i] = Jet2<double>(theta[i], v[i]);

@@ -131,8 +131,8 @@ TEST(Training, WithoutBatchNormsItIsTheLikelihoodsGradient) {
   Training training(layout);
   training.gradient(floats, inputs, answers, {}, 0.1, gradient);
   // With sigma 1 and hardly a prior, the posterior is minus the summed loss.
-  Posterior posterior(network, {Inputs::values({3, 1, 1}, inputs), Answers::values(2, answers)},
-                      {.prior_sd = 1e6, .known_sigma = 1.0});
+  NetworkPosterior posterior(network, {Inputs::values({3, 1, 1}, inputs), Answers::values(2, answers)},
+                             {.prior_sd = 1e6, .known_sigma = 1.0});
   posterior.gradient(theta, of_posterior);
   for (std::size_t i = 0; i < theta.size(); ++i) EXPECT_NEAR(-20 * gradient[i], of_posterior[i], 1e-4);
 }

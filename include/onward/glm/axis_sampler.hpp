@@ -40,7 +40,7 @@ class AxisChainMaker final : public ChainMaker {
   static constexpr std::size_t usual_warmup = 100;  ///< sweeps
   /// A design of floats that nobody else holds will give its memory to the whitened columns. The relaxation
   /// that settings have counts, if they have one.
-  explicit AxisChainMaker(Posterior posterior, const AxisOptions& options = {});
+  explicit AxisChainMaker(RegressionPosterior posterior, const AxisOptions& options = {});
   ~AxisChainMaker() override;
 
   std::size_t dimension() const override;
@@ -63,7 +63,7 @@ class AxisChainMaker final : public ChainMaker {
 };
 
 /// Samples a regression along its axes.
-Run sample_axes(Posterior posterior, RunSettings settings = {}, const Hooks& hooks = {},
+Run sample_axes(RegressionPosterior posterior, RunSettings settings = {}, const Hooks& hooks = {},
                 const AxisOptions& options = {});
 
 }  // namespace onward::glm

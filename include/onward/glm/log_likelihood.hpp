@@ -15,10 +15,10 @@ namespace onward::glm {
 class RowLogLikelihood {
  public:
   /// Shares the posterior's data, which then are nobody else's alone.
-  explicit RowLogLikelihood(const Posterior& posterior);
+  explicit RowLogLikelihood(const RegressionPosterior& posterior);
 
   std::size_t rows() const { return posterior_.observations().rows(); }
-  /// From parameters as Posterior::names() has them. Several threads may call it at a time.
+  /// From parameters as RegressionPosterior::names() has them. Several threads may call it at a time.
   void operator()(std::span<const double> parameters, std::span<double> out) const;
 
  private:
@@ -26,7 +26,7 @@ class RowLogLikelihood {
                std::span<double> eta) const;
   double row(std::size_t i, const double* eta, double scale) const;
 
-  Posterior posterior_;
+  RegressionPosterior posterior_;
   std::vector<double> constants_;  // of each row; empty where there are none
 };
 

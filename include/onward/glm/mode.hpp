@@ -21,10 +21,10 @@ struct Mode {
 
 /// Not for categorical. Throws Error where there is no mode: separable or quasi-separable data, dependent
 /// columns, or a gaussian y fitted exactly, under a flat prior.
-Mode find_mode(const Posterior& posterior, ThreadPool& pool);
+Mode find_mode(const RegressionPosterior& posterior, ThreadPool& pool);
 
 /// The sentences that find_mode has for these data; throws as it does. Categorical: those
 /// about columns that others determine and about missing classes; throws if a prior is flat.
-std::vector<std::string> data_warnings(const Posterior& posterior, ThreadPool& pool);
+std::vector<std::string> data_warnings(const RegressionPosterior& posterior, ThreadPool& pool);
 
 }  // namespace onward::glm

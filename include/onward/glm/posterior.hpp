@@ -44,12 +44,12 @@ struct CacheReport {
   double largest_drift = 0;  ///< the largest difference that refresh() found between the two
 };
 
-class Posterior {
+class RegressionPosterior {
  public:
   /// Throws Error where rows do not match or settings are out of range. A design of floats that is to be
   /// centred and that somebody else holds too is copied.
-  Posterior(std::shared_ptr<const Design> x, std::shared_ptr<const Observations> y,
-            PosteriorOptions options = {}, std::shared_ptr<ThreadPool> pool = nullptr);
+  RegressionPosterior(std::shared_ptr<const Design> x, std::shared_ptr<const Observations> y,
+                      PosteriorOptions options = {}, std::shared_ptr<ThreadPool> pool = nullptr);
 
   std::size_t dimension() const { return coefficients() + (samples_scale() ? 1 : 0); }
   std::size_t coefficients() const { return x_->columns() * y_->classes(); }
@@ -91,9 +91,9 @@ class Posterior {
     void commit(double alpha) { posterior_->commit(alpha); }
 
    private:
-    friend class Posterior;
-    explicit Line(Posterior& posterior) : posterior_(&posterior) {}
-    Posterior* posterior_;
+    friend class RegressionPosterior;
+    explicit Line(RegressionPosterior& posterior) : posterior_(&posterior) {}
+    RegressionPosterior* posterior_;
   };
   /// The line must not outlive other calls to this target. The direction must be in memory.
   Line line(VectorView theta, const Direction& v);
@@ -148,6 +148,6 @@ class Posterior {
 };
 
 /// The priors in a line: "intercept (at the means of the predictors) ~ normal(0, 10); beta.1 ~ ...".
-std::string describe_priors(const Posterior& posterior);
+std::string describe_priors(const RegressionPosterior& posterior);
 
 }  // namespace onward::glm

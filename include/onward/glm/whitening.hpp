@@ -22,6 +22,7 @@ Whitening whiten(const Eigen::MatrixXd& precision);
 /// explore: the mean of the precisions leaves directions that few classes are sure of far too narrow for the
 /// others. A class that hardly any row tells of counts as at most 10
 /// times as wide as the mean of the precisions would be, or it alone would decide the coordinates of all.
-Eigen::MatrixXd shared_precision(const Posterior& posterior, const Floats& weights, ThreadPool& pool);
+Eigen::MatrixXd shared_precision(const RegressionPosterior& posterior, const Floats& weights,
+                                 ThreadPool& pool);
 
 }  // namespace onward::glm

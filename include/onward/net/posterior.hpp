@@ -51,18 +51,18 @@ struct KeptReport {
   std::size_t reused = 0;  ///< evaluations that started from them
 };
 
-class Posterior {
+class NetworkPosterior {
  public:
   /// Labels make a softmax likelihood, numbers a Gaussian one. Throws UsageError or Error where network and
   /// data do not fit, there are no rows, or a setting is out of range.
-  Posterior(std::shared_ptr<const Network> network, Data data, PosteriorOptions options = {},
-            std::shared_ptr<ThreadPool> pool = nullptr);
+  NetworkPosterior(std::shared_ptr<const Network> network, Data data, PosteriorOptions options = {},
+                   std::shared_ptr<ThreadPool> pool = nullptr);
   /// A copy has scratch memory of its own; network, data and pool are shared.
-  Posterior(const Posterior& other);
-  Posterior(Posterior&&) noexcept;
-  Posterior& operator=(const Posterior& other);
-  Posterior& operator=(Posterior&&) noexcept;
-  ~Posterior();
+  NetworkPosterior(const NetworkPosterior& other);
+  NetworkPosterior(NetworkPosterior&&) noexcept;
+  NetworkPosterior& operator=(const NetworkPosterior& other);
+  NetworkPosterior& operator=(NetworkPosterior&&) noexcept;
+  ~NetworkPosterior();
 
   std::size_t dimension() const;
   bool samples_sigma() const;
@@ -95,7 +95,7 @@ class Posterior {
     void commit(double alpha);
 
    private:
-    friend class Posterior;
+    friend class NetworkPosterior;
     Line(Implementation& posterior, VectorView theta, const Direction& v)
         : posterior_(&posterior), theta_(theta), v_(v) {}
     Implementation* posterior_;

@@ -19,8 +19,8 @@ namespace onward::net {
 class PredictionSink final : public Sink {
  public:
   /// `test` are the rows to predict. Without a folder nothing is written.
-  PredictionSink(const Posterior& posterior, Inputs test, std::optional<Answers> answers, std::size_t chains,
-                 const RunFolder* folder = nullptr);
+  PredictionSink(const NetworkPosterior& posterior, Inputs test, std::optional<Answers> answers,
+                 std::size_t chains, const RunFolder* folder = nullptr);
 
   void warmed_up(std::size_t, double, const Metric&) override {}
   void drawn(std::size_t chain, const Draw& draw) override;
@@ -41,7 +41,7 @@ class PredictionSink final : public Sink {
   std::vector<Chain> chains_;
   // One for all chains: it has scratch memory of its own, and predictions are few.
   std::mutex mutex_;
-  Posterior predictor_;
+  NetworkPosterior predictor_;
   std::vector<float> outputs_;
 };
 

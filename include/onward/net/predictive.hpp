@@ -64,7 +64,7 @@ void softmax(std::span<const float> outputs, std::size_t classes, std::span<doub
 /// f.ROW.OUTPUT, or p.ROW.CLASS (all counted from 1); then sigma, if it is sampled.
 class PredictionView {
  public:
-  PredictionView(Posterior posterior, Inputs inputs);
+  PredictionView(NetworkPosterior posterior, Inputs inputs);
 
   std::size_t dimension() const { return posterior_.dimension(); }
   Jet jet(VectorView theta, VectorView v, Order order) { return posterior_.jet(theta, v, order); }
@@ -74,7 +74,7 @@ class PredictionView {
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
     return posterior_.jet_pair(theta, v, w, order);
   }
-  Posterior::Line line(VectorView theta, const Direction& v) { return posterior_.line(theta, v); }
+  NetworkPosterior::Line line(VectorView theta, const Direction& v) { return posterior_.line(theta, v); }
   double jet_pair_price(Order order) const { return posterior_.jet_pair_price(order); }
   double gradient(VectorView theta, std::span<double> out) { return posterior_.gradient(theta, out); }
   void use_pool(std::shared_ptr<ThreadPool> pool) { posterior_.use_pool(std::move(pool)); }
@@ -83,7 +83,7 @@ class PredictionView {
   void constrain(VectorView theta, std::span<double> out) const;
 
  private:
-  mutable Posterior posterior_;  // predictions need its scratch memory
+  mutable NetworkPosterior posterior_;  // predictions need its scratch memory
   Inputs inputs_;
   mutable std::vector<float> outputs_;
 };
