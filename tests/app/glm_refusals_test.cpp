@@ -10,7 +10,6 @@
 namespace onward::testing {
 namespace {
 
-using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;

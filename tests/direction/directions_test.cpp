@@ -19,7 +19,6 @@
 namespace onward {
 namespace {
 
-using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 

@@ -15,6 +15,7 @@
 namespace onward {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 

@@ -9,12 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "models/gaussian.hpp"
-#include "models/logistic.hpp"
 #include "models/models.hpp"
-#include "models/one_dimensional.hpp"
+#include "onward/error.hpp"
 #include "onward/random/stream.hpp"
-#include "onward/target/callable.hpp"
 
 namespace onward::models {
 namespace {

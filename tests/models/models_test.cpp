@@ -28,7 +28,6 @@
 namespace onward::models {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 

@@ -16,8 +16,6 @@
 namespace onward {
 namespace {
 
-using testing::HasSubstr;
-
 /// Slow enough that a run is still under way when it is to end.
 struct Slow : PlainNormal {
   static Jet jet(VectorView theta, VectorView v, Order order) {

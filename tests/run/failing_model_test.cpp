@@ -17,8 +17,6 @@
 namespace onward {
 namespace {
 
-using testing::HasSubstr;
-
 TEST(Run, ATruncationByNaNIsSampledRight) {
   struct Half : PlainNormal {
     static Jet jet(VectorView theta, VectorView v, Order order) {

@@ -20,7 +20,6 @@ namespace onward {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 // --- dual averaging
 
