@@ -52,8 +52,9 @@ TEST_F(PaperLogreg, SaysThatImagesAreNotThoseOfMnist) {
   put("data/train-labels-idx1-ubyte", std::string("\0\0\x08\x01\0\0\xea\x60", 8) + std::string(60'000, '\0'));
   const Outcome outcome = onward("paper logreg --data data --quick");
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("note: data/train-labels-idx1-ubyte is as large as the file of mnist"),
-                                 HasSubstr("not a25bea736e30d166cdddb491f175f624"), HasSubstr("60000")));
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("note: data/train-labels-idx1-ubyte is as large as the file of mnist"),
+                    HasSubstr("not a25bea736e30d166cdddb491f175f624"), HasSubstr("60000")));
   EXPECT_THAT(outcome.err, ::testing::Not(HasSubstr("t10k-labels-idx1-ubyte is")));
 }
 

@@ -348,7 +348,8 @@ TEST_F(Net, BadFilesAreNamed) {
   cannot("sample net --net two.json" + data,
          {"--y y.npy", "rows of 1", "the network gives 2", "--likelihood softmax"});
   save("strange.npy", std::vector<double>(60, std::nan("")), {60});
-  cannot("sample net --net two.json --x x.npy --y strange.npy", {"--y strange.npy", "row 1", "nan", "finite"});
+  cannot("sample net --net two.json --x x.npy --y strange.npy",
+         {"--y strange.npy", "row 1", "nan", "finite"});
   put("image.json", R"({"input": [1, 4, 4], "layers": [{"kind": "conv2d", "channels": 2}]})");
   cannot("sample net --net image.json --x images.npy --y classes.npy",
          {"image.json", "layer 0", "images of 2x2x2", "flatten"});
