@@ -41,21 +41,21 @@ inline ModelKind autoregression_kind() {
                        .type = file,
                        .help = "the values in their order: a JSON array or .npy",
                        .required = true},
-                      {.name = "order",
+                      {.name = "lags",
                        .type = count,
                        .help = "how many values before it explain each value",
                        .otherwise = fmt::format("{}", usual_order),
                        .least = 1}},
           .build = [](const OptionValues& options, const BuildFor&) {
-            const std::size_t order = options.count("order").value_or(usual_order);
+            const std::size_t order = options.count("lags").value_or(usual_order);
             auto series = read_vector(options.text("series"), longest);
             if (series.size() <= order)
               throw Error(
                   fmt::format("{} has {} values, too few for an autoregression of order {}: give a "
-                              "longer series, or a smaller `order`",
+                              "longer series, or fewer `lags`",
                               options.text("series"), series.size(), order));
             Model model(autoregression(std::move(series), order));
-            model.spec.options["order"] = order;
+            model.spec.options["lags"] = order;
             return model;
           }};
 }

@@ -23,7 +23,7 @@ class Autoregression : public Scratch {};
 
 TEST_F(Autoregression, HasTheDensityOfItsFormula) {
   put("series.json", "[1.0, 0.5, 0.75, -0.25]");
-  Model model = build({"autoregression", {{"series", path("series.json").string()}, {"order", 2}}});
+  Model model = build({"autoregression", {{"series", path("series.json").string()}, {"lags", 2}}});
   EXPECT_THAT(model.names, ElementsAre("alpha", "beta.1", "beta.2", "sigma"));
   // alpha = 0.1, beta = (0.5, -0.2), sigma = 2: the parameter that is sampled is log sigma.
   const std::vector<double> at{0.1, 0.5, -0.2, std::log(2.0)};
@@ -41,9 +41,9 @@ TEST_F(Autoregression, HasTheDensityOfItsFormula) {
 TEST_F(Autoregression, RefusesASeriesThatIsTooShort) {
   put("series.json", "[1.0, 0.5]");
   EXPECT_THAT(error_of([&] {
-                build({"autoregression", {{"series", path("series.json").string()}, {"order", 2}}});
+                build({"autoregression", {{"series", path("series.json").string()}, {"lags", 2}}});
               }),
-              AllOf(HasSubstr("series.json has 2 values"), HasSubstr("`order`")));
+              AllOf(HasSubstr("series.json has 2 values"), HasSubstr("`lags`")));
 }
 
 /// Reference draws of the posterior "arK" of posteriordb, if they are beside the project.
@@ -57,7 +57,7 @@ TEST_F(Autoregression, AgreesWithReferenceDraws) {
   const auto data = read("arK-arK.data.json"), reference = read("arK-arK.reference.json").at("reference");
   put("series.json", data.at("y").dump());
   Model model = build(
-      {"autoregression", {{"series", path("series.json").string()}, {"order", data.at("K").get<int>()}}});
+      {"autoregression", {{"series", path("series.json").string()}, {"lags", data.at("K").get<int>()}}});
   const onward::Run run = sample(std::move(model), {.sampler = "newton-line", .draws = 2000, .seed = 3});
   for (const auto& parameter : run.summary()) {
     std::string name = parameter.name;
