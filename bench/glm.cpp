@@ -15,7 +15,7 @@
 #include "bench.hpp"
 #include "onward/diagnostics/convergence.hpp"
 #include "onward/error.hpp"
-#include "onward/glm/axis_sampler.hpp"
+#include "onward/glm/model.hpp"
 #include "onward/util/clock.hpp"
 #include "onward/util/memory.hpp"
 #include "peers.hpp"
@@ -54,8 +54,8 @@ double sd_error(const Chains& chains, double mean, double sd) {
 Sampled sample_by_axes(RegressionPosterior posterior, std::size_t draws, std::size_t threads) {
   constexpr std::size_t chains = 4;
   const auto begin = Clock::now();
-  const Run run =
-      sample_axes(std::move(posterior), {.draws = draws, .chains = chains, .threads = threads, .seed = 1});
+  const Run run = sample(regression_model(std::move(posterior)),
+                         {.draws = draws, .chains = chains, .threads = threads, .seed = 1});
   Sampled result{{}, {}, seconds_since(begin), INFINITY};
   for (std::size_t j = 0; j < run.names.size(); ++j) {
     const Chains kept = run.parameter(j);
@@ -180,8 +180,8 @@ Million sample_million(std::size_t cores) {
   });
   Hooks hooks;
   hooks.sinks = {&count};
-  const Run run = sample_axes(
-      std::move(posterior),
+  const Run run = sample(
+      regression_model(std::move(posterior)),
       {.warmup = 20 * (columns + 1), .draws = draws, .chains = chains, .threads = cores, .seed = 1}, hooks);
   const double least = run.least_ess();
   return {first, seconds_since(begin), least, peak_resident_bytes()};

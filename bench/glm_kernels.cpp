@@ -12,9 +12,9 @@
 
 #include "bench.hpp"
 #include "onward/diagnostics/convergence.hpp"
-#include "onward/glm/axis_sampler.hpp"
 #include "onward/glm/design.hpp"
 #include "onward/glm/family.hpp"
+#include "onward/glm/model.hpp"
 #include "onward/random/stream.hpp"
 #include "onward/util/clock.hpp"
 #include "regression_data.hpp"
@@ -136,8 +136,8 @@ Effective effective_draws(const RegressionData& data, std::size_t threads) {
       std::move(x), std::make_shared<Observations>(Family::bernoulli, data.y),
       {.coefficients = Prior::normal(0, 2.5), .intercept = Prior::normal(0, 10), .centre = false});
   const auto begin = Clock::now();
-  const Run run =
-      sample_axes(std::move(posterior), {.draws = draws, .chains = chains, .threads = threads, .seed = 1});
+  const Run run = sample(regression_model(std::move(posterior)),
+                         {.draws = draws, .chains = chains, .threads = threads, .seed = 1});
   const double seconds = seconds_since(begin);
   return {seconds, run.least_ess()};
 }

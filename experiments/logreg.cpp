@@ -10,7 +10,7 @@
 #include "checks.hpp"
 #include "logreg_problem.hpp"
 #include "onward/error.hpp"
-#include "onward/glm/axis_sampler.hpp"
+#include "onward/glm/model.hpp"
 #include "onward/random/stream.hpp"
 #include "onward/run/tune.hpp"
 #include "onward/sampler/samplers.hpp"
@@ -171,7 +171,7 @@ std::vector<ChainDraws> sample_axes(const LogregSettings& s, LogregProblem& prob
   Hooks hooks = recording(recorder, progress, stop);
   const auto begin = Clock::now();
   hooks.notes = [&](const auto&) { set_up = seconds_since(begin); };
-  const Run result = glm::sample_axes(std::move(problem.posterior), settings, hooks);
+  const Run result = sample(glm::regression_model(std::move(problem.posterior)), settings, hooks);
   row.seconds = seconds_since(begin);
   row.set_up_seconds = set_up;
   for (const auto& chain : result.chains)

@@ -163,19 +163,10 @@ nlohmann::ordered_json priors_json(const RegressionPosterior& posterior) {
 Model build_regression(const OptionValues& given, const BuildFor& what_for) {
   std::shared_ptr<ThreadPool> pool;
   if (what_for.run != nullptr) pool = std::make_shared<ThreadPool>(threads_or_all(what_for.run->threads));
-  // The target and the sampler along axes share data, which a copy does not copy.
-  const auto posterior = std::make_shared<RegressionPosterior>(make_posterior(given, std::move(pool)));
-  Model model{AnyTarget(*posterior)};
-  model.name_indices = posterior->name_indices();
-  model.arrays = coefficient_arrays(*posterior);
-  model.data = data_arrays(given, *posterior);
-  model.log_likelihood = [posterior] { return log_likelihood(*posterior); };
-  model.derived["priors"] = priors_json(*posterior);
-  model.words = {"priors: " + describe_priors(*posterior)};
-  model.check_data = [posterior] { return data_warnings(*posterior, posterior->pool()); };
-  model.own_sampler = {AxisChainMaker::sampler, [posterior](const RunSettings&) {
-                         return std::make_unique<AxisChainMaker>(std::move(*posterior));
-                       }};
+  RegressionPosterior posterior = make_posterior(given, std::move(pool));
+  auto data = data_arrays(given, posterior);
+  Model model = regression_model(std::move(posterior));
+  model.data = std::move(data);
   return model;
 }
 
@@ -213,6 +204,22 @@ std::vector<Option> describe_options() {
 }
 
 }  // namespace
+
+Model regression_model(RegressionPosterior data) {
+  // The target and the sampler along axes share data, which a copy does not copy.
+  const auto posterior = std::make_shared<RegressionPosterior>(std::move(data));
+  Model model{AnyTarget(*posterior)};
+  model.name_indices = posterior->name_indices();
+  model.arrays = coefficient_arrays(*posterior);
+  model.log_likelihood = [posterior] { return log_likelihood(*posterior); };
+  model.derived["priors"] = priors_json(*posterior);
+  model.words = {"priors: " + describe_priors(*posterior)};
+  model.check_data = [posterior] { return data_warnings(*posterior, posterior->pool()); };
+  model.own_sampler = {AxisChainMaker::sampler, [posterior](const RunSettings&) {
+                         return std::make_unique<AxisChainMaker>(std::move(*posterior));
+                       }};
+  return model;
+}
 
 void register_models(ModelRegistry& registry) {
   registry.add(

@@ -1,12 +1,19 @@
 #pragma once
-// Regressions on plain arrays as a kind of the registry: "glm", from .npy files, a family and priors in
-// words.
+// Regressions as models: of data in memory, and as the kind "glm" of the registry, from .npy files, a family
+// and priors in words.
+
+#include "onward/glm/posterior.hpp"
+#include "onward/model/model.hpp"
 
 namespace onward {
 class ModelRegistry;
 }
 
 namespace onward::glm {
+
+/// With its own sampler, along axes; what a specification would say of files is left open. A design that
+/// nobody else holds will give its memory to that sampler.
+Model regression_model(RegressionPosterior data);
 
 void register_models(ModelRegistry& registry);
 
