@@ -102,7 +102,7 @@ TEST_F(NetcdfRun, TheTableHasTheSameNamesFromEveryFile) {
     for (const auto& parameter : told.at("parameters")) found.insert(parameter.at("name"));
     return found;
   };
-  for (const char* const model :
+  for (const std::string& model :
        {regression, std::string("eight-schools --sampler rwm --draws 50"),
         std::string("glm --x x.npy --y classes.npy --family categorical --draws 20"),
         std::string("glm --x x.npy --y classes.npy --family categorical --draws 20 "
