@@ -58,7 +58,7 @@ void add_lists(CLI::App& app, Action& action) {
   samplers_command->callback([&action] {
     action = [] {
       auto rows = nlohmann::json::array();
-      for (const auto& sampler : samplers()) {
+      for (const auto& sampler : all_samplers()) {
         if (!json) fmt::print("{:<15} {}\n", sampler.name, sampler.summary);
         rows.push_back({{"name", sampler.name},
                         {"summary", sampler.summary},

@@ -58,7 +58,7 @@ void add_model_options(CLI::App& command, ModelWords& words, bool for_runs) {
   command
       .add_option(
           "MODEL", words.kind,
-          fmt::format("one of {} (`onward models` tells what they are). Options of one: `onward {} MODEL "
+          fmt::format("one of {} (`onward models` tells what they are).\nOptions of one: `onward {} MODEL "
                       "--help`",
                       joined(names), command.get_name()))
       ->required()

@@ -73,6 +73,7 @@ AxisChainMaker::AxisChainMaker(RegressionPosterior posterior, const AxisOptions&
 
 SamplerInfo AxisChainMaker::describe() {
   Option relaxation = NewtonLine::relaxation_option();
+  relaxation.type = Option::Type::number;
   relaxation.usual = AxisOptions{}.relaxation;
   return {.name = sampler,
           .summary = "regressions: newton-line along whitened axes, from near the mode",

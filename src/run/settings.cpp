@@ -23,6 +23,12 @@ void require_positive_number(const char* what, double value, const char* remedy)
     throw UsageError(fmt::format("{} {} is not usable: it must be a positive number{}", what, value, remedy));
 }
 
+std::string named_options(const SamplerInfo& sampler) {
+  std::vector<std::string> names;
+  for (const auto& option : sampler.options) names.push_back(option.name);
+  return fmt::format("`{}`", fmt::join(names, "`, `"));
+}
+
 /// What goes with vectors that are read from their stream again and again.
 void settle_regenerated(RunSettings& s) {
   if (!find_sampler(s.sampler).regenerates)
@@ -82,8 +88,8 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
   const SamplerInfo& sampler = find_sampler(s.sampler);
   s.sampler_options = settle_options(sampler, s.sampler_options);
   if (s.step_size && !sampler.tuned)
-    throw UsageError(
-        fmt::format("sampler {} has no step size, but {} was given: leave it out", s.sampler, *s.step_size));
+    throw UsageError(fmt::format("sampler {} has no step size, but {} was given: leave it out; it has {}",
+                                 s.sampler, *s.step_size, named_options(sampler)));
   require_positive("chains", s.chains);
   require_positive("draws", s.draws);
   if (s.thin) require_positive("thin", *s.thin);

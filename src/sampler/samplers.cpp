@@ -100,7 +100,12 @@ bool SamplerInfo::has_option(std::string_view option) const {
   return std::ranges::find(options, option, &Option::name) != options.end();
 }
 
-std::span<const SamplerInfo> samplers() { return registry(); }
+std::span<const SamplerInfo> all_samplers() { return registry(); }
+
+std::span<const SamplerInfo> samplers() {
+  const auto first_own = std::ranges::find(registry(), false, &SamplerInfo::kernel);
+  return std::span(registry()).first(static_cast<std::size_t>(first_own - registry().begin()));
+}
 
 const SamplerInfo& find_sampler(std::string_view name) {
   const auto found = std::ranges::find(registry(), name, &SamplerInfo::name);

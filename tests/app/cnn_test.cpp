@@ -86,7 +86,7 @@ TEST_F(PaperCnn, QuickWorksInAFolderThatNobodyElseCanHavePrepared) {
   wait_until([&] { return entries() != fs::directory_iterator(); });
   const fs::path folder = entries()->path();
   EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);
-  EXPECT_EQ(folder.filename().string().size(), std::string("onward-cnn-XXXXXX").size());
+  EXPECT_EQ(folder.filename().string().size(), std::string("onward-XXXXXX").size());
   started.send(SIGINT);
   EXPECT_EQ(started.wait().code, 130);
   EXPECT_TRUE(fs::is_empty(path("temporary")));

@@ -143,14 +143,15 @@ class BruteForce {
   /// The density of a move is twice that of the normal, times the probability of the way that it took.
   Expected line_barker(double eta) {
     const Vector w = lower_ * v_;
-    const auto chance = [&](const Vector& at, double way) {
-      return 1 / (1 + std::exp(-way * jet(at, w).slope));
+    // Slopes may be in the thousands, where a double would make 0 of a chance.
+    const auto log_chance = [&](const Vector& at, double way) {
+      return static_cast<double>(-std::log1p(std::exp(-static_cast<long double>(way) * jet(at, w).slope)));
     };
     const double far = eta * z_scalar_;
-    const double alpha = choices_[0] < chance(theta_, far) ? far : -far;
+    const double alpha = std::log(choices_[0]) < log_chance(theta_, far) ? far : -far;
     const Vector to = theta_ + alpha * w;
-    const double forward = std::log(2 * chance(theta_, alpha)) + log_normal(alpha, 0, eta);
-    const double reverse = std::log(2 * chance(to, -alpha)) + log_normal(-alpha, 0, eta);
+    const double forward = std::log(2) + log_chance(theta_, alpha) + log_normal(alpha, 0, eta);
+    const double reverse = std::log(2) + log_chance(to, -alpha) + log_normal(-alpha, 0, eta);
     return {to, probability(value(to) + reverse - value(theta_) - forward)};
   }
 

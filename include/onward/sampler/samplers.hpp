@@ -47,8 +47,10 @@ struct SamplerInfo {
   bool has_option(std::string_view option) const;
 };
 
-/// All samplers: kernels first, then those that only some models have.
+/// The kernels, which sample any model.
 std::span<const SamplerInfo> samplers();
+/// The kernels, then the samplers that only some models have.
+std::span<const SamplerInfo> all_samplers();
 /// Throws UsageError that suggests the nearest name.
 const SamplerInfo& find_sampler(std::string_view name);
 /// The options of all samplers, each name once, in the order in which they first appear.
