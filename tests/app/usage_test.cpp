@@ -181,10 +181,13 @@ TEST_F(Usage, StepSize) {
 }
 
 TEST_F(Usage, Counts) {
-  for (const std::string option : {"--chains", "--draws", "--thin", "--inner", "--tune-trials"})
+  for (const std::string option : {"--chains", "--draws", "--thin", "--tune-trials"})
     for (const std::string value : {"0", "-1", "ten", "1.5", "99999999999999999999999"})
       wrong_usage("sample funnel " + option + " " + value,
                   {option + " " + value + " is not usable", "whole number, 1 or more"});
+  for (const std::string value : {"0", "-1", "ten", "1.5", "10001"})
+    wrong_usage("sample funnel --inner " + value,
+                {"--inner " + value + " is not usable", "whole number from 1 to 10000"});
   for (const std::string option : {"--warmup", "--threads", "--seed"})
     for (const std::string value : {"-1", "ten"})
       wrong_usage("sample funnel " + option + " " + value,
@@ -199,10 +202,10 @@ TEST_F(Usage, Counts) {
 TEST_F(Usage, OtherNumbers) {
   wrong_usage("sample funnel --temperature 0", {"temperature 0", "positive number"});
   wrong_usage("sample funnel --temperature hot", {"--temperature hot", "must be a number"});
-  wrong_usage("sample funnel --max-seconds -1", {"max seconds -1", "positive number"});
-  wrong_usage("sample funnel --max-seconds nan", {"max seconds nan", "positive number"});
-  wrong_usage("sample funnel --target-acceptance 3", {"target acceptance 3", "between 0 and 1"});
-  wrong_usage("sample funnel --curvature-floor -1", {"curvature floor -1", "positive number"});
+  wrong_usage("sample funnel --max-seconds -1", {"--max-seconds -1", "positive number"});
+  wrong_usage("sample funnel --max-seconds nan", {"--max-seconds nan", "positive number"});
+  wrong_usage("sample funnel --target-acceptance 3", {"--target-acceptance 3", "between 0 and 1"});
+  wrong_usage("sample funnel --curvature-floor -1", {"--curvature-floor -1", "positive number"});
   for (const std::string value : {"0", "2", "-1", "nan"})
     wrong_usage("sample funnel --relaxation " + value, {"relaxation " + value, "between 0 and 2"});
   wrong_usage("sample funnel --relaxation c", {"--relaxation c", "must be a number"});
