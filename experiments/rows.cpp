@@ -66,6 +66,7 @@ std::optional<ordered_json> row_by_child(const RowJob& job, const Share& progres
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // should the parent be killed
     // Nothing of a row that was stopped is kept, so it can end at once.
     for (const int signal_number : {SIGINT, SIGTERM}) std::signal(signal_number, SIG_DFL);
+    if (stop) ::_exit(1);  // a signal came while the parent's handler was still in place
     ::close(ends[0]);
     work_in_child(job, ends[1]);
     ::_exit(0);
