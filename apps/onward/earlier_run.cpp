@@ -9,6 +9,7 @@
 #include "onward/error.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/record/earlier.hpp"
+#include "onward/run/setting_fields.hpp"
 
 namespace onward::app {
 namespace {
@@ -41,18 +42,33 @@ void add_settings(const ordered_json& fields, const CLI::App& command, const fs:
   }
 }
 
+/// Leaves out what was filled in for the sampler that the run had: another one has its own.
+void forget_sampler(ordered_json& settings) {
+  for (const auto& option : sampler_options()) settings.erase(option.name);
+  for (const char* field :
+       {"step_size", "adapt_in_warmup", "target_acceptance", "directions", "warmup", "thin"})
+    settings.erase(field);
+  for (const auto& field : setting_fields())
+    if (field.concerns != nullptr && settings.contains(field.option.name) &&
+        settings[field.option.name] == field.get(RunSettings{}))
+      settings.erase(field.option.name);
+}
+
 }  // namespace
 
-std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& folder, bool exact_draws) {
+std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& folder,
+                                      const Instead& instead) {
   ordered_json json = read_run_json(folder);
-  if (exact_draws)
-    for (const char* field : {"until_ess", "min_draws"}) json["settings"].erase(field);
   std::vector<std::string> words;
   try {
     words = words_of(ModelSpec::from_json(json["model"]));
+    const RunSettings settings = settings_from_json(json["settings"]);
+    if (!instead.sampler.empty() && instead.sampler != settings.sampler) forget_sampler(json["settings"]);
   } catch (const UsageError& problem) {  // of the file, and not of what was typed
     throw Error(fmt::format("{}: {}", RunFolder::open(folder).run_json().string(), problem.what()));
   }
+  if (instead.exact_draws)
+    for (const char* field : {"until_ess", "min_draws"}) json["settings"].erase(field);
   add_settings(json["settings"], command, folder, words);
   add_settings(recording_in(json), command, folder, words);
   return words;
@@ -80,8 +96,9 @@ std::vector<std::string> with_earlier_run(const CLI::App& app, std::vector<std::
   // user is to find it.
   if (resume) static_cast<void>(RunFolder::reopen(*folder));
   // Whoever asks for so many draws gets so many.
-  const bool exact_draws = value_of("--draws") && !value_of("--until-ess");
-  std::vector<std::string> words = words_of_run(*app.get_subcommand("sample"), *folder, exact_draws);
+  const Instead instead{.exact_draws = value_of("--draws") && !value_of("--until-ess"),
+                        .sampler = resume ? "" : value_of("--sampler").value_or("")};
+  std::vector<std::string> words = words_of_run(*app.get_subcommand("sample"), *folder, instead);
   auto own = typed.begin() + 1;
   if (own != typed.end() && !own->starts_with("-")) {
     if (*own != words.front())

@@ -57,7 +57,7 @@ int replay(const Request& request) {
   // The model and the settings come from the run's own words.
   CLI::App app;
   const auto s = add_sample_options(&app);
-  std::vector<std::string> words = words_of_run(app, request.folder, false);
+  std::vector<std::string> words = words_of_run(app, request.folder, {});
   if (!request.predict.empty()) words.insert(words.end(), {"--test-x", request.predict});
   for (CLI::Option* option : app.get_options())
     if (option->get_expected_max() == 1) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

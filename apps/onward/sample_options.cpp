@@ -18,7 +18,10 @@ namespace onward::app {
 namespace {
 
 /// What the program does unless it is told (settle_length in sample.cpp).
-constexpr const char* usual_length = "at least 1000, and up to 8000 until every ESS is 400";
+const std::map<std::string, std::string> usual_lengths{
+    {"draws", "at least 1000, and up to 8000 until every ESS is 400"},
+    {"until_ess", "400, unless `draws` is given"},
+    {"min_draws", "125; 1000 if `until_ess` is not given"}};
 
 /// The fields of RunSettings, and whatever samplers describe, as options of the command.
 class RunOptions {
@@ -30,6 +33,7 @@ class RunOptions {
     for (const auto& field : setting_fields()) add(field.option, "Options");
     for (auto& option : sampler_options()) {
       option.help = fmt::format("{} ({})", option.help, joined(samplers_with(option.name)));
+      option.otherwise = usual_values(option);
       add(option, "Options of some samplers");
     }
     // Only now does the command know all options that texts may name.
@@ -45,9 +49,20 @@ class RunOptions {
                              : command_.add_option_function<std::string>(typed, take);
     if (option.type != Option::Type::flag) added->type_name(value_word(option));
     added->group(group);
-    const std::string otherwise = option.name == "draws" ? usual_length : otherwise_of(option);
+    const auto usual = usual_lengths.find(option.name);
+    const std::string otherwise = usual != usual_lengths.end() ? usual->second : otherwise_of(option);
     texts_.emplace_back(added,
                         otherwise.empty() ? option.help : fmt::format("{} [{}]", option.help, otherwise));
+  }
+
+  /// The default, and that of samplers that have another.
+  static std::string usual_values(const Option& option) {
+    std::string text = otherwise_of(option);
+    for (const auto& sampler : all_samplers())
+      for (const auto& own : sampler.options)
+        if (own.name == option.name && own.usual != option.usual)
+          text += fmt::format("; {}: {}", sampler.name, otherwise_of(own));
+    return text;
   }
 
   static std::string otherwise_of(const Option& option) {
@@ -67,6 +82,7 @@ void note_idle(const SampleSettings& s, const SamplerInfo& sampler) {
   for (const auto& [name, word] : s.run_words)
     if (!concerns(name, sampler))
       say("{}\n", s.in_options(fmt::format("note: `{}` changes nothing for {}", name, sampler.name)));
+  if (s.max_draws && !s.run.until_ess) say("note: --max-draws changes nothing without --until-ess\n");
   if (s.tuning.trials != TuneSettings{}.trials && !s.tune)
     say("note: --tune-trials changes nothing without --tune\n");
 }
@@ -92,7 +108,8 @@ std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
   auto s = std::make_shared<SampleSettings>();
   add_model_options(*command, s->words, true);
   RunOptions(*command, s->run_words).add();
-  add_count(*command, "--max-draws", s->max_draws, 1, "--until-ess: the most draws a chain makes");
+  add_count(*command, "--max-draws", s->max_draws, 1,
+            "--until-ess: the most draws a chain makes [100000; 8000 if --until-ess is not given]");
   command->add_option("--tune", s->tune,
                       "look for the step size by short runs: bayes (expected improvement) or grid");
   add_count(*command, "--tune-trials", s->tuning.trials, 1, "short runs of --tune");

@@ -1,6 +1,7 @@
 #include "sample_report.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -73,6 +74,18 @@ void print_moments(const SampleSettings& s, const std::vector<std::string>& name
   if (shown < names.size()) fmt::print("... and {} more in mean.npy and sd.npy\n", names.size() - shown);
 }
 
+namespace {
+
+/// Of all parameters, bulk and tail; infinite if there are none.
+double least_ess(const SampledDraws& sampled) {
+  double least = INFINITY;
+  for (const auto& parameter : sampled.parameters)
+    for (const double ess : {parameter.ess_bulk, parameter.ess_tail}) least = std::fmin(least, ess);
+  return least;
+}
+
+}  // namespace
+
 void print_notes(const Run& run, const SampledDraws& sampled, bool beyond_metrics) {
   for (const auto& note : run.notes()) say("note: {}\n", note);
   if (sampled.chains > 0 && !sampled.parameters.empty()) {
@@ -82,6 +95,11 @@ void print_notes(const Run& run, const SampledDraws& sampled, bool beyond_metric
          warnings(sampled.parameters, sampled.chains, sampled.draws, other_metric, option_words))
       say("warning: {}\n", warning);
   }
+  const double least = least_ess(sampled);
+  if (run.settings.until_ess && run.ending == Ending::complete && least < *run.settings.until_ess)
+    say("note: each chain made its most draws, {}, before every ESS was {}: the least is {:.0f}. More "
+        "--max-draws go on\n",
+        sampled.draws, *run.settings.until_ess, least);
   double drift = 0;
   for (const auto& chain : run.chains) drift = std::max(drift, chain.largest_drift);
   // Ten times the rounding that a few hundred moves leave in a predictor of ordinary size.

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -22,6 +22,12 @@
 
 namespace onward::detail {
 namespace {
+
+/// The clock's, unless SOURCE_DATE_EPOCH has another: then files of equal draws are equal to the byte.
+std::time_t time_of_writing() {
+  const char* const given = std::getenv("SOURCE_DATE_EPOCH");
+  return given != nullptr ? static_cast<std::time_t>(std::atoll(given)) : std::time(nullptr);
+}
 
 namespace fs = std::filesystem;
 
@@ -90,10 +96,9 @@ class Definition {
   void begin(Group& group, const std::string& name) {
     if (group.id >= 0) return;
     call_(nc_def_grp(file_, name.c_str(), &group.id));
-    const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
     std::map<std::string, std::string> attributes(content_.layout.attributes.begin(),
                                                   content_.layout.attributes.end());
-    attributes["created_at"] = fmt::format("{:%Y-%m-%dT%H:%M:%S}+00:00", fmt::gmtime(now));
+    attributes["created_at"] = fmt::format("{:%Y-%m-%dT%H:%M:%S}+00:00", fmt::gmtime(time_of_writing()));
     for (const char* kind : {"creation", "inference"}) {
       attributes[fmt::format("{}_library", kind)] = "onward";
       attributes[fmt::format("{}_library_version", kind)] = version;

@@ -25,9 +25,11 @@ const std::set<std::string> free_fields{"draws",     "max_seconds",      "until_
 
 void require_same(const ordered_json& now, const ordered_json& then, const std::string& what,
                   const fs::path& folder) {
-  std::set<std::string> fields;
-  for (const auto& [field, value] : now.items()) fields.insert(field);
-  for (const auto& [field, value] : then.items()) fields.insert(field);
+  // In the order in which they are written: the sampler before its options.
+  std::vector<std::string> fields;
+  for (const ordered_json* side : {&now, &then})
+    for (const auto& [field, value] : side->items())
+      if (std::ranges::find(fields, field) == fields.end()) fields.push_back(field);
   for (const auto& field : fields) {
     if (what != "files" && free_fields.contains(field)) continue;
     const ordered_json a = now.contains(field) ? now.at(field) : ordered_json(),

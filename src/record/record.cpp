@@ -10,6 +10,7 @@
 #include "onward/io/csv_sink.hpp"
 #include "onward/io/json.hpp"
 #include "onward/io/run_json.hpp"
+#include "onward/record/earlier.hpp"
 #include "onward/record/recording.hpp"
 #include "onward/run/choice.hpp"
 #include "onward/run/setting_fields.hpp"
@@ -24,6 +25,19 @@ bool keeps_draws(const Run& run) {
   return std::ranges::all_of(run.chains, [&](const ChainRecord& chain) {
     return chain.values.size() == chain.draws * run.names.size();
   });
+}
+
+/// The settings of the run that is there, as long and with such limits as is now asked for. A start that
+/// stands there as a word is left to the model.
+RunSettings as_it_began(const std::filesystem::path& folder, const RunSettings& asked) {
+  RunSettings settings = settings_from_json(read_run_json(folder).at("settings"));
+  if (!settings.start.word.empty()) settings.start = asked.start;
+  settings.draws = asked.draws;
+  settings.max_seconds = asked.max_seconds;
+  settings.until_ess = asked.until_ess;
+  settings.min_draws = asked.min_draws;
+  settings.threads = asked.threads;
+  return settings;
 }
 
 }  // namespace
@@ -48,6 +62,7 @@ SampledDraws summarise_draws(const Run& run, const std::function<void(std::size_
 Recorded record(Model model, RunSettings settings, const Recording& recording, const Hooks& given) {
   const auto called = Clock::now();
   Hooks hooks = given;
+  if (recording.into == Recording::Into::resumed) settings = as_it_began(recording.folder, settings);
   detail::settle(model, settings, hooks);
   check_choosable(settings);
 

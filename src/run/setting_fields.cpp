@@ -127,7 +127,7 @@ std::vector<SettingField> make_fields() {
        },
        is_kernel});
   fields.push_back(plain<&RunSettings::temperature>(
-      {.name = "temperature", .type = number, .help = "samples density^(1/T)", .range = Range{}}, is_kernel));
+      {.name = "temperature", .type = number, .help = "samples density^(1/X)", .range = Range{}}, is_kernel));
   fields.push_back(
       plain<&RunSettings::warmup>({.name = "warmup",
                                    .type = count,

@@ -41,7 +41,8 @@ std::string allowed_counts(const Option& option, std::optional<double> meant) {
                          ? fmt::format("it must be a whole number from {} to {}", option.least, option.most)
                          : fmt::format("it must be a whole number, {} or more", option.least);
   // 1e6 and 1000.0 are meant well; the digits are what to type.
-  if (meant && *meant >= 1 && *meant < 1e15 && *meant <= static_cast<double>(option.most))
+  if (meant && *meant >= 1 && std::floor(*meant) >= static_cast<double>(option.least) && *meant < 1e15 &&
+      *meant <= static_cast<double>(option.most))
     text += fmt::format(", in digits, such as {:.0f}", std::floor(*meant));
   return text;
 }

@@ -38,6 +38,17 @@ class Stop : public Program {
   }
 };
 
+/// As `timeout` and some shells send it: to the process and to its group.
+TEST_F(Stop, OneSignalThatComesTwiceIsOneWish) {
+  Started run(split("sample gaussian --dim 2 --sampler rwm --draws 3000000 --chains 2 --seed 1 --out run"),
+              {.folder = path("")});
+  wait_until([&] { return has_bytes("run/chain-1.csv", 50'000); });
+  run.send(SIGTERM);
+  run.send(SIGTERM);
+  EXPECT_EQ(run.wait().code, 130);
+  EXPECT_EQ(json_file("run/run.json").at("status"), "interrupted");
+}
+
 TEST_F(Stop, InterruptedWhileSampling) {
   Started run(split("sample gaussian --dim 2 --draws 10000000 --chains 2 --threads 2 --seed 1 --out run"),
               {.folder = path("")});

@@ -56,11 +56,12 @@ TEST_F(RecordTest, AModelIsRecordedAsTheProgramDoesIt) {
 
 TEST_F(RecordTest, ARunGoesOn) {
   record(build({"eight-schools"}), quick, {.folder = path("run"), .format = "netcdf"});
-  RunSettings longer = quick;
-  longer.draws = 80;
+  RunSettings longer{.draws = 80};  // the rest is what it was
   const Recording on{.folder = path("run"), .into = Recording::Into::resumed, .format = "netcdf"};
   const Recorded resumed = record(build({"eight-schools"}), longer, on);
-  const onward::Run whole = sample(build({"eight-schools"}), longer);
+  RunSettings all_at_once = quick;
+  all_at_once.draws = 80;
+  const onward::Run whole = sample(build({"eight-schools"}), all_at_once);
   for (std::size_t i = 0; i < whole.names.size(); ++i)
     EXPECT_EQ(resumed.run.parameter(i), whole.parameter(i)) << whole.names[i];
   Recording other = on;
