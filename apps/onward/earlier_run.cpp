@@ -65,7 +65,8 @@ std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& f
     const RunSettings settings = settings_from_json(json["settings"]);
     if (!instead.sampler.empty() && instead.sampler != settings.sampler) forget_sampler(json["settings"]);
   } catch (const UsageError& problem) {  // of the file, and not of what was typed
-    throw Error(fmt::format("{}: {}", RunFolder::open(folder).run_json().string(), problem.what()));
+    throw Error(fmt::format("{}: {} (the file was changed, or a later version of onward made it)",
+                            RunFolder::open(folder).run_json().string(), problem.what()));
   }
   if (instead.exact_draws)
     for (const char* field : {"until_ess", "min_draws"}) json["settings"].erase(field);

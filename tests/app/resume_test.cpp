@@ -248,11 +248,17 @@ TEST_F(ResumeTest, RunJsonMustBeWhole) {
   refused(other.dump(), {"run/run.json", "`dim` [1,2]", "whole number"});
   json later = json::parse(good);
   later["settings"]["frobnication"] = 3;
-  refused(later.dump(), {"run/run.json has 'frobnication'", "later"});
+  refused(later.dump(), {"run/run.json: there is no setting `frobnication`", "later version"});
+  later["settings"].erase("frobnication");
+  later["settings"]["force"] = true;  // an option, but no setting of a run
+  refused(later.dump(), {"there is no setting `force`"});
+  later["settings"].erase("force");
+  later["settings"]["inner"] = "two";
+  refused(later.dump(), {"run/run.json: `inner` two"});
   later = json::parse(good);
   later["settings"]["draws"] = "many";
   put("run/run.json", later.dump());
-  wrong_usage("sample --from run --out new", {"--draws", "many"});
+  cannot("sample --from run --out new", {"run/run.json: `draws` many"});
   fs::remove(path("run/run.json"));
   cannot("sample --resume --out run", {"run/run.json is not there", "not the folder of a run"});
   cannot("sample --from run --out new", {"run/run.json is not there"});
