@@ -129,11 +129,24 @@ void print_all(const SampleSettings& s, const Plan& plan, const Run& run, const 
   if (const ModelSink* predictions = plan.recorder->predictions()) fmt::print("{}\n", predictions->words());
 }
 
-/// --until-ess is bounded by --max-draws, or by --draws if only that was given.
-void settle_length(SampleSettings& s) {
-  constexpr std::size_t most_unless_asked = 100'000;
-  if (s.run.until_ess && (s.max_draws || !s.run_words.contains("draws")))
-    s.run.draws = s.max_draws.value_or(most_unless_asked);
+/// How long a run is if nobody says: until it is good enough, but within bounds
+/// (docs/decisions/until-ess.md).
+constexpr double usual_ess = 400;
+constexpr std::size_t usual_least = 1000, usual_most = 8000, most_when_asked = 100'000;
+/// Draws of more parameters would fill a machine's memory before there are so many.
+constexpr std::size_t most_parameters = 10'000;
+
+void settle_length(SampleSettings& s, const Model& model) {
+  const bool draws_given = s.run_words.contains("draws");
+  if (s.run.until_ess) {
+    if (s.max_draws || !draws_given) s.run.draws = s.max_draws.value_or(most_when_asked);
+    return;
+  }
+  if (draws_given || s.keep != "draws" || model.beyond_metrics || model.names.size() > most_parameters)
+    return;
+  s.run.until_ess = usual_ess;
+  s.run.draws = s.max_draws.value_or(usual_most);
+  if (!s.run_words.contains("min_draws")) s.run.min_draws = usual_least;
 }
 
 }  // namespace
@@ -180,7 +193,7 @@ int sample_model(SampleSettings& s) {
   check_folder(s);
   Plan plan = make_plan(s);
   Recorder& recorder = *plan.recorder;
-  settle_length(s);
+  settle_length(s, plan.model);
   s.run.start = std::move(plan.model.start);
   check_memory(s.run, plan.model.names.size());
   const std::atomic<bool>& stop = stop_when_told();

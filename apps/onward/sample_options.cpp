@@ -17,6 +17,12 @@ namespace onward::app {
 
 namespace {
 
+/// What the program does unless it is told (settle_length in sample.cpp).
+const std::map<std::string, std::string> usual_lengths{
+    {"draws", "at least 1000, and up to 8000 until every ESS is 400"},
+    {"until_ess", "400, unless `draws` is given"},
+    {"min_draws", "125; 1000 if `until_ess` is not given"}};
+
 /// The fields of RunSettings, and whatever samplers describe, as options of the command.
 class RunOptions {
  public:
@@ -43,7 +49,8 @@ class RunOptions {
                              : command_.add_option_function<std::string>(typed, take);
     if (option.type != Option::Type::flag) added->type_name(value_word(option));
     added->group(group);
-    const std::string otherwise = otherwise_of(option);
+    const auto usual = usual_lengths.find(option.name);
+    const std::string otherwise = usual != usual_lengths.end() ? usual->second : otherwise_of(option);
     texts_.emplace_back(added,
                         otherwise.empty() ? option.help : fmt::format("{} [{}]", option.help, otherwise));
   }
@@ -101,7 +108,8 @@ std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
   auto s = std::make_shared<SampleSettings>();
   add_model_options(*command, s->words, true);
   RunOptions(*command, s->run_words).add();
-  add_count(*command, "--max-draws", s->max_draws, 1, "--until-ess: the most draws a chain makes [100000]");
+  add_count(*command, "--max-draws", s->max_draws, 1,
+            "--until-ess: the most draws a chain makes [100000; 8000 if --until-ess is not given]");
   command->add_option("--tune", s->tune,
                       "look for the step size by short runs: bayes (expected improvement) or grid");
   add_count(*command, "--tune-trials", s->tuning.trials, 1, "short runs of --tune");

@@ -48,6 +48,13 @@ CsvNames checked_names(const StanCsvHeader& header) {
   return csv_names(header.parameter_names, header.parameter_indices);
 }
 
+constexpr std::string_view count_key = "#   sample\n#     num_samples = ";
+
+/// The steps from which the file's draws are, in the room that the header has for them: a run that ended
+/// early wrote fewer rows than it set out to, and rstan refuses a file whose rows are not those of its
+/// header.
+std::string count_text(std::size_t steps, std::size_t width) { return fmt::format("{:<{}}", steps, width); }
+
 /// Everything before the first draw: settings and column names.
 std::string header_text(const StanCsvHeader& header, const CsvNames& names) {
   // The version is that of the format: CmdStan 2.32 writes its files so.
@@ -57,8 +64,7 @@ std::string header_text(const StanCsvHeader& header, const CsvNames& names) {
       "# stan_version_patch = 0\n"
       "# model = {}\n"
       "# method = sample\n"
-      "#   sample\n"
-      "#     num_samples = {}\n"
+      "{}{}\n"
       "#     num_warmup = {}\n"
       "#     save_warmup = 0\n"
       "#     thin = {}\n"
@@ -66,7 +72,7 @@ std::string header_text(const StanCsvHeader& header, const CsvNames& names) {
       "# id = {}\n"
       "# random\n"
       "#   seed = {}\n",
-      one_line(header.model), header.draws * header.thin, header.warmup, header.thin,
+      one_line(header.model), count_key, header.draws * header.thin, header.warmup, header.thin,
       one_line(header.sampler), header.chain_id, header.seed);
   for (const auto& [key, value] : header.extra)
     text += fmt::format("# {} = {}\n", one_line(key), one_line(value));
@@ -114,6 +120,7 @@ StanCsvWriter::StanCsvWriter(std::filesystem::path path, const StanCsvHeader& he
     : path_(std::move(path)), parameters_(header.parameter_names.size()), thin_(header.thin) {
   CsvNames names = checked_names(header);
   buffer_ = header_text(header, names);
+  remember_count(buffer_, header.draws * header.thin);
   order_ = std::move(names.order);
   file_ = detail::open_for_writing(path_, if_exists == IfExists::fail);
   write_out();
@@ -132,6 +139,10 @@ StanCsvWriter StanCsvWriter::resume(std::filesystem::path path, const StanCsvHea
   writer.parameters_ = header.parameter_names.size();
   writer.thin_ = header.thin;
   writer.draws_ = draws;
+  writer.remember_count(text, header.draws * header.thin);
+  // What finish() wrote there of an earlier end.
+  if (old.size() == text.size())
+    old.replace(writer.count_at_, writer.count_width_, text, writer.count_at_, writer.count_width_);
   writer.order_ = std::move(names.order);
   writer.bytes_on_disk_ = places.draws - places.header + text.size();
   if (old != text) {
@@ -164,7 +175,21 @@ StanCsvWriter StanCsvWriter::resume(std::filesystem::path path, const StanCsvHea
   const auto end = static_cast<off_t>(writer.bytes_on_disk_);
   if (writer.file_ < 0 || ::ftruncate(writer.file_, end) != 0 || ::lseek(writer.file_, end, SEEK_SET) != end)
     detail::throw_system_error("write", writer.path_, errno);
+  writer.write_count(header.draws * header.thin);
   return writer;
+}
+
+void StanCsvWriter::remember_count(std::string_view header, std::size_t steps) {
+  count_at_ = header.find(count_key) + count_key.size();
+  count_width_ = fmt::formatted_size("{}", steps);
+  planned_ = steps;
+}
+
+void StanCsvWriter::write_count(std::size_t steps) {
+  const std::string text = count_text(steps, count_width_);
+  if (::pwrite(file_, text.data(), text.size(), static_cast<off_t>(count_at_)) !=
+      static_cast<ssize_t>(text.size()))
+    detail::throw_system_error("write", path_, errno);
 }
 
 StanCsvWriter::StanCsvWriter(StanCsvWriter&& other) noexcept { *this = std::move(other); }
@@ -178,6 +203,9 @@ StanCsvWriter& StanCsvWriter::operator=(StanCsvWriter&& other) noexcept {
   std::swap(order_, other.order_);
   std::swap(thin_, other.thin_);
   std::swap(draws_, other.draws_);
+  std::swap(count_at_, other.count_at_);
+  std::swap(count_width_, other.count_width_);
+  std::swap(planned_, other.planned_);
   return *this;
 }
 
@@ -278,6 +306,7 @@ void StanCsvWriter::finish(double warmup_seconds, double sampling_seconds) {
       "# \n",
       warmup_seconds, sampling_seconds, warmup_seconds + sampling_seconds);
   write_out();
+  if (draws_ * thin_ < planned_) write_count(draws_ * thin_);
   // On disk before whatever says that the run is complete.
   detail::sync_file(file_, path_);
   const int file = std::exchange(file_, -1);

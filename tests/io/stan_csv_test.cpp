@@ -67,7 +67,7 @@ TEST_F(StanCsvFile, WritesWhatCmdStanWould) {
             "# model = funnel\n"
             "# method = sample\n"
             "#   sample\n"
-            "#     num_samples = 10\n"
+            "#     num_samples = 4 \n"
             "#     num_warmup = 100\n"
             "#     save_warmup = 0\n"
             "#     thin = 2\n"
@@ -88,6 +88,30 @@ TEST_F(StanCsvFile, WritesWhatCmdStanWould) {
             "#                0 seconds (Sampling)\n"
             "#                0 seconds (Total)\n"
             "# \n");
+}
+
+TEST_F(StanCsvFile, CountsTheDrawsThatCame) {
+  // Ten steps were to come (header_of: 5 draws, thin 2); rstan wants the header to say what the file has.
+  const auto file = path("chain-1.csv"), whole = path("chain-2.csv");
+  const auto add = [](StanCsvWriter& writer, int draws) {
+    for (int i = 0; i < draws; ++i) writer.draw(i, 1, 0.5, false, std::vector<double>{1.0 * i});
+  };
+  {
+    StanCsvWriter early(file, header_of({"mu"}));
+    add(early, 3);
+    early.finish();
+  }
+  EXPECT_EQ(read_stan_csv(file).setting("num_samples"), "6");
+  {
+    StanCsvWriter on = StanCsvWriter::resume(file, header_of({"mu"}), 0);
+    EXPECT_EQ(read_stan_csv(file).setting("num_samples"), "10");
+    add(on, 5);
+    on.finish();
+  }
+  StanCsvWriter straight(whole, header_of({"mu"}));
+  add(straight, 5);
+  straight.finish();
+  EXPECT_EQ(get(file), get(whole));
 }
 
 TEST_F(StanCsvFile, ComesBackToTheBit) {

@@ -61,8 +61,9 @@ class StanCsvWriter {
   /// What was flushed is on disk afterwards. May be called while another thread writes.
   void sync() const;
 
-  /// Ends the file with the elapsed-time block and closes it. Without times the block says 0 seconds: rstan
-  /// wants the block, and two runs with one seed are to be equal to the byte.
+  /// Ends the file with the elapsed-time block and closes it; the header counts the draws that came. Without
+  /// times the block says 0 seconds: rstan wants the block, and two runs with one seed are to be equal to the
+  /// byte.
   void finish(double warmup_seconds = 0, double sampling_seconds = 0);
 
   const std::filesystem::path& path() const { return path_; }
@@ -74,6 +75,8 @@ class StanCsvWriter {
   void append_number(double value);
   void write_out();
   void require_open() const;
+  void remember_count(std::string_view header, std::size_t steps);
+  void write_count(std::size_t steps);
 
   std::filesystem::path path_;
   int file_ = -1;
@@ -83,6 +86,8 @@ class StanCsvWriter {
   std::vector<std::size_t> order_;  // which parameter each column is of
   std::size_t thin_ = 1;
   std::size_t draws_ = 0;
+  // Where the header says how many steps the draws are of, and how many it said at first.
+  std::size_t count_at_ = 0, count_width_ = 0, planned_ = 0;
 };
 
 /// A file in memory: ours or CmdStan's.
