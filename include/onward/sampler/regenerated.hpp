@@ -43,7 +43,8 @@ void for_stretches(std::size_t size, const Use& use) {
 /// A direction that is uniform on the sphere, as Stream::direction() has it.
 class UnitVector final : public VectorSource {
  public:
-  UnitVector(const Stream& stream, std::uint64_t step, Purpose purpose, std::size_t size)
+  /// Out of line: inlined, its stretch would make the frame of every step large.
+  [[gnu::noinline]] UnitVector(const Stream& stream, std::uint64_t step, Purpose purpose, std::size_t size)
       : stream_(stream), step_(step), purpose_(purpose) {
     simd::SumOfSquares squares;
     for_stretches(size, [&](std::size_t first, std::size_t count) {

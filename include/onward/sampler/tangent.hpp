@@ -194,6 +194,14 @@ BasicStepInfo<Real> tangent_step_with(const K& kernel, BasicState<Real>& state, 
   return info;
 }
 
+/// The step without vectors. Out of line: its stretches would make the frame of every step large.
+template <Tangent tangent, class K, class T, class Random>
+[[gnu::noinline]] StepInfo tangent_step_without(const K& kernel, State& state, T& target,
+                                                const Random& random) {
+  return tangent_step_with<tangent>(
+      kernel, state, random, RegeneratedTangents<T>(state, target, random.sphere_stream(), random.number()));
+}
+
 /// The step with the vectors that the kernel asks for; the draws are the same, bit for bit.
 template <Tangent tangent, class K, class Real, class T, class Random>
 BasicStepInfo<Real> tangent_step(const K& kernel, BasicState<Real>& state, T& target,
@@ -201,9 +209,7 @@ BasicStepInfo<Real> tangent_step(const K& kernel, BasicState<Real>& state, T& ta
                                  BasicWorkspace<Real>& w) {
   if constexpr (can_regenerate<Real, Random>)
     if (kernel.vectors == Vectors::regenerated)
-      return tangent_step_with<tangent>(
-          kernel, state, random,
-          RegeneratedTangents<T>(state, target, random.sphere_stream(), random.number()));
+      return tangent_step_without<tangent>(kernel, state, target, random);
   return tangent_step_with<tangent>(kernel, state, random,
                                     HeldTangents<Real, T, Random>(state, target, metric, random, w));
 }
