@@ -9,44 +9,20 @@
 namespace onward::glm {
 namespace {
 
-/// The newton-line proposal from a jet: N(mean, sd^2).
-struct Proposal {
-  double mean, sd;
-};
-
-/// For places far from the mode. The plain rule jumps from there straight to the mode, which the way back
-/// hardly ever does, so that its proposals are all rejected; steps of a few widths are taken back often
-/// enough.
-constexpr Rule careful{1.0, 0.02, 2.5};
-/// One sweep in so many goes by the careful rule, so that no chain stays where the other cannot move it.
-constexpr std::uint64_t careful_every = 10;
-
-Proposal propose(const Jet& jet, const Rule& rule, bool& floored) {
-  const double curvature = std::abs(jet.curvature), least = rule.floor * jet.slope * jet.slope;
-  floored = curvature < least;
-  double h = std::max(curvature, least);
-  if (h == 0) h = 1, floored = true;
-  const double width = 1 / std::sqrt(h);
-  return {rule.relaxation * std::clamp(jet.slope / h, -rule.longest * width, rule.longest * width),
-          std::sqrt(rule.relaxation * (2 - rule.relaxation)) * width};
-}
-
-/// Updates of log sigma or log phi a sweep, and their rule: its conditional is skewed, and an update cheap.
+/// Updates of log sigma or log phi a sweep: they are cheap.
 constexpr std::size_t scale_moves = 3;
 constexpr std::size_t joint_moves = 2;  // of sigma and coefficients, where they are coupled
-constexpr Rule scale_rule{1.0, 0.1, 2.5};
-
-double log_normal(double x, const Proposal& p) {
-  const double z = (x - p.mean) / p.sd;
-  return -0.5 * z * z - std::log(p.sd);
-}
 
 }  // namespace
 
 using Vector = AxisChain::Vector;
 
 AxisChain::AxisChain(const Shared& shared, std::uint32_t chain, std::shared_ptr<ThreadPool> pool)
-    : s_(shared), own_pool_(std::move(pool)), pool_(*own_pool_), stream_(shared.seed, chain), rule_(careful) {
+    : s_(shared),
+      own_pool_(std::move(pool)),
+      pool_(*own_pool_),
+      stream_(shared.seed, chain),
+      rule_(careful_rule) {
   const std::size_t width = s_.width(), classes = s_.classes();
   beta_.assign(classes, Vector::Zero(index(width)));
   prior_slopes_.assign(classes, Vector::Zero(index(width)));
@@ -230,10 +206,10 @@ void AxisChain::move_classes_together() {
     } else {
       bool floored = false;
       const Jet here = jet(0);
-      const Proposal forward = propose(here, careful, floored);
+      const Proposal forward = propose(here, careful_rule, floored);
       alpha = forward.mean + forward.sd * noise_[first + j];
       const Jet there = jet(alpha);
-      const Proposal back = propose(there, careful, floored);
+      const Proposal back = propose(there, careful_rule, floored);
       const double log_ratio =
           there.value - here.value + log_normal(-alpha, back) - log_normal(alpha, forward);
       if (!accepts(log_ratio, first + j)) alpha = 0;
@@ -255,20 +231,7 @@ void AxisChain::update_scale() {
   Jet here = jet(log_scale_);
   for (std::size_t move = 0; move < scale_moves; ++move) {
     const std::size_t draw = first_of_scale_ + 2 * move;
-    bool floored = false, floored_there = false;
-    Proposal forward = propose(here, scale_rule, floored);
-    // One move in ten is a plain one of random width, the same both ways: tails of a log scale are nearly
-    // flat.
-    const double choice = uniforms_[draw + 1];
-    const bool plain = choice < 0.1;
-    if (plain) forward = {0, 0.1 * std::exp(46 * choice)};
-    const double alpha = forward.mean + forward.sd * noise_[draw];
-    const Jet there = jet(log_scale_ + alpha);
-    const Proposal back = plain ? forward : propose(there, scale_rule, floored_there);
-    const double log_ratio = there.value - here.value + log_normal(-alpha, back) - log_normal(alpha, forward);
-    if (!std::isfinite(log_ratio) || !accepts(log_ratio, draw)) continue;
-    log_scale_ += alpha;
-    here = there;
+    move_number(log_scale_, here, jet, noise_[draw], uniforms_[draw + 1], uniforms_[draw]);
   }
 }
 
@@ -319,7 +282,7 @@ void AxisChain::sweep(bool is_warmup) {
   ++number_;
   constexpr double anywhere = 1e300;
   rule_ = is_warmup || number_ % careful_every == 0
-              ? careful
+              ? careful_rule
               : Rule{s_.settings.relaxation, s_.settings.curvature_floor, anywhere};
   stream_.normals(number_, Purpose::noise, noise_);
   stream_.uniforms(number_, Purpose::accept, uniforms_);

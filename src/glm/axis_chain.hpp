@@ -11,6 +11,7 @@
 
 #include <Eigen/Core>
 
+#include "newton_rule.hpp"
 #include "onward/glm/axis_sampler.hpp"
 #include "onward/random/stream.hpp"
 
@@ -38,13 +39,6 @@ struct AxisChainMaker::Shared {
 
   void prepare_priors();
   void use(const Whitening& w, std::span<const double> at, ThreadPool& pool, bool last);
-};
-
-/// How a jet becomes a proposal; the same rule both ways, whichever it is.
-struct Rule {
-  double relaxation;  ///< c
-  double floor;       ///< kappa
-  double longest;     ///< widths that the mean of a proposal may be away
 };
 
 inline Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }

@@ -9,6 +9,7 @@
 #include "onward/error.hpp"
 #include "onward/glm/default_priors.hpp"
 #include "onward/glm/softmax.hpp"
+#include "rows_jet.hpp"
 
 namespace onward::glm {
 namespace {
@@ -104,8 +105,8 @@ void RegressionPosterior::check_names() const {
   if (twice != all.end())
     throw UsageError(
         fmt::format("two parameters would be called {}: give every column a name of its own, other than "
-                    "intercept, sigma and phi",
-                    *twice));
+                    "{}, sigma and phi",
+                    *twice, options_.intercept_name));
 }
 
 std::vector<std::string> RegressionPosterior::names() const {
@@ -114,7 +115,7 @@ std::vector<std::string> RegressionPosterior::names() const {
     for (std::size_t j = 0; j < x_->columns(); ++j) {
       const bool ones = x_->has_intercept() && j == 0;
       const std::size_t column = j - (x_->has_intercept() ? 1 : 0);
-      std::string name = ones                            ? "intercept"
+      std::string name = ones                            ? options_.intercept_name
                          : options_.column_names.empty() ? fmt::format("beta.{}", column + 1)
                                                          : options_.column_names[column];
       if (y_->classes() > 1) name += fmt::format(".{}", k + 1);
@@ -218,33 +219,13 @@ Jet RegressionPosterior::prior_jet(VectorView theta, VectorView v, double alpha)
 
 /// The log likelihood alpha along d from here_, with derivatives; v is the direction in the parameters.
 Jet RegressionPosterior::rows_jet(const Predictor& d, VectorView v, double alpha, Order order) {
-  const auto step = static_cast<float>(alpha);
-  const double log_scale_there =
-      log_scale(here_.at) + (samples_scale() && !v.empty() ? alpha * v.back() : 0.0);
-  const double scale = std::exp(log_scale_there);
-  RowLine line{.eta = here_.values.data(), .scale = scale};
+  const double turn = samples_scale() && !v.empty() ? v.back() : 0.0;  // of the log scale
+  RowLine line{.eta = here_.values.data()};
   if (order != Order::value || alpha != 0) {
     line.d = d.values.data();
-    line.alpha = step;
+    line.alpha = static_cast<float>(alpha);
   }
-  const double turn = samples_scale() && !v.empty() ? v.back() : 0.0;  // of the log scale
-  const bool needs_moved = y_->family() == Family::negative_binomial && turn != 0 && order != Order::value;
-  if (needs_moved) {
-    scratch_.resize(here_.values.size());
-    line.moved = scratch_.data();
-  }
-  const LineSums sums = y_->classes() > 1 ? softmax_sums(*y_, line, *pool_) : y_->sums(line, *pool_);
-  Jet jet{sums.value + y_->constant(scale), sums.slope, sums.curvature};
-  if (turn != 0 && y_->family() == Family::gaussian) {
-    jet.curvature += -4 * turn * jet.slope + 4 * turn * turn * sums.value;
-    jet.slope += -turn * y_->total_weight() - 2 * turn * sums.value;
-  } else if (needs_moved) {
-    double mixed = 0;
-    const Jet by_scale = y_->dispersion_jet(scratch_.data(), log_scale_there, *pool_, line.d, &mixed);
-    jet.slope += turn * by_scale.slope;
-    jet.curvature += 2 * turn * mixed + turn * turn * by_scale.curvature;
-  }
-  return jet;
+  return glm::rows_jet(*y_, line, log_scale(here_.at) + alpha * turn, turn, order, scratch_, *pool_);
 }
 
 namespace {

@@ -240,6 +240,25 @@ double Observations::row_slopes(const float* eta, double scale, float* slope, fl
   return value * precision;
 }
 
+void Observations::jets(std::size_t begin, std::size_t end, const float* eta, double scale, float* value,
+                        float* slope, float* weight) const {
+  const double precision = family_ == Family::gaussian ? 1 / (scale * scale) : 1;
+  with_rows(scale, [&]<class T>(const T&, const auto& rows) {
+    const T factor(static_cast<simd::scalar_t<T>>(precision));
+    for_each_group<T>(
+        begin, end,
+        [&](std::size_t i, std::size_t, const simd::mask_t<T>*) __attribute__((always_inline)) {
+          const std::size_t at = i - begin;
+          const RowJet<T> jet = rows.jet(i, load_rows<T>(eta + at));
+          store_rows(value + at, T(factor * jet.value));
+          store_rows(slope + at, T(factor * jet.slope));
+          store_rows(weight + at, T(factor * simd::neg(jet.curvature)));
+        },
+        [] {});
+    return 0;
+  });
+}
+
 Jet Observations::dispersion_jet(const float* eta, double log_phi, ThreadPool& pool, const float* d,
                                  double* mixed) const {
   using T = simd::Batch<double>;

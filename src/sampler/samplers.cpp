@@ -9,6 +9,7 @@
 
 #include "onward/error.hpp"
 #include "onward/glm/axis_sampler.hpp"
+#include "onward/glm/group_sampler.hpp"
 #include "onward/target/target.hpp"
 #include "onward/util/suggest.hpp"
 
@@ -79,6 +80,7 @@ const std::vector<SamplerInfo>& registry() {
         list.push_back(info_of<K>());
     });
     list.push_back(glm::AxisChainMaker::describe());
+    list.push_back(glm::GroupChainMaker::describe());
     return list;
   }();
   return all;

@@ -118,6 +118,11 @@ class Observations {
   /// returns the sum of values, without constant(). Not for categorical.
   double row_slopes(const float* eta, double scale, float* slope, float* weight, ThreadPool& pool) const;
 
+  /// Of rows begin to end (begin a multiple of block_rows), whose predictors are at eta[0] and on: value,
+  /// derivative by eta and minus the second one, one for each row, without constant(). Not for categorical.
+  void jets(std::size_t begin, std::size_t end, const float* eta, double scale, float* value, float* slope,
+            float* weight) const;
+
   /// Value and derivatives by log phi of the whole log likelihood, constant() included (negative binomial).
   /// With a direction d of the predictor, *mixed gets the second derivative by log phi and along d.
   Jet dispersion_jet(const float* eta, double log_phi, ThreadPool& pool, const float* d = nullptr,

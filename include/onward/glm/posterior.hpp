@@ -35,6 +35,7 @@ struct PosteriorOptions {
   bool centre = true;
   /// What the columns of X are called, the intercept left out; without them beta.1, beta.2, ...
   std::vector<std::string> column_names = {};
+  std::string intercept_name = "intercept";
 };
 
 /// How the cached predictor fared: it is moved along lines, and computed afresh by refresh().

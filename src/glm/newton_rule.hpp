@@ -1,0 +1,68 @@
+#pragma once
+// Newton's proposal along one line, in the form that the samplers of regressions use: a normal about where
+// the quadratic that fits on the spot has its top.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "onward/target/jet.hpp"
+
+namespace onward::glm {
+
+/// How a jet becomes a proposal; the same rule both ways, whichever it is.
+struct Rule {
+  double relaxation;  ///< c
+  double floor;       ///< kappa
+  double longest;     ///< widths that the mean of a proposal may be away
+};
+
+/// For places far from the mode. The plain rule jumps from there straight to the mode, which the way back
+/// hardly ever does, so that its proposals are all rejected; steps of a few widths are taken back often
+/// enough.
+inline constexpr Rule careful_rule{1.0, 0.02, 2.5};
+/// One sweep in so many goes by the careful rule, so that no chain stays where the other cannot move it.
+inline constexpr std::uint64_t careful_every = 10;
+/// Of the logarithm of a scale: its conditional is skewed.
+inline constexpr Rule scale_rule{1.0, 0.1, 2.5};
+
+/// The newton-line proposal from a jet: N(mean, sd^2).
+struct Proposal {
+  double mean, sd;
+};
+
+inline Proposal propose(const Jet& jet, const Rule& rule, bool& floored) {
+  const double curvature = std::abs(jet.curvature), least = rule.floor * jet.slope * jet.slope;
+  floored = curvature < least;
+  double h = std::max(curvature, least);
+  if (h == 0) h = 1, floored = true;
+  const double width = 1 / std::sqrt(h);
+  return {rule.relaxation * std::clamp(jet.slope / h, -rule.longest * width, rule.longest * width),
+          std::sqrt(rule.relaxation * (2 - rule.relaxation)) * width};
+}
+
+inline double log_normal(double x, const Proposal& p) {
+  const double z = (x - p.mean) / p.sd;
+  return -0.5 * z * z - std::log(p.sd);
+}
+
+/// One update of a number x whose log density has the jet jet_at(x), `here` being that of the present place.
+/// A move in ten is a plain one of random width, the same both ways: tails of a log scale are nearly flat.
+/// `noise` is normal, `choice` and `test` are uniform. Returns whether it moved.
+template <class JetAt>
+bool move_number(double& x, Jet& here, const JetAt& jet_at, double noise, double choice, double test) {
+  bool floored = false;
+  Proposal forward = propose(here, scale_rule, floored);
+  const bool plain = choice < 0.1;
+  if (plain) forward = {0, 0.1 * std::exp(46 * choice)};
+  const double alpha = forward.mean + forward.sd * noise;
+  const Jet there = jet_at(x + alpha);
+  const Proposal back = plain ? forward : propose(there, scale_rule, floored);
+  const double log_ratio = there.value - here.value + log_normal(-alpha, back) - log_normal(alpha, forward);
+  if (!std::isfinite(log_ratio) || !(std::log(test) < log_ratio)) return false;
+  x += alpha;
+  here = there;
+  return true;
+}
+
+}  // namespace onward::glm
