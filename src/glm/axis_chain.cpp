@@ -95,6 +95,7 @@ void AxisChain::refresh(bool check) {
         done_.largest_drift = std::max(done_.largest_drift, std::abs(relative(fresh) - relative(eta_)));
       }
   eta_ = std::move(fresh);
+  eta_stale_ = weight_known_ = false;
   set_prior_slopes();
 }
 
@@ -280,6 +281,13 @@ void AxisChain::move_scale_and_coefficients() {
 
 void AxisChain::sweep(bool is_warmup) {
   ++number_;
+  if (!along_axes(number_)) {
+    sweep_block();
+    if (number_ % s_.settings.refresh_every == 0) refresh(false);
+    return;
+  }
+  if (eta_stale_) refresh(false);
+  weight_known_ = false;
   constexpr double anywhere = 1e300;
   rule_ = is_warmup || number_ % careful_every == 0
               ? careful_rule
@@ -295,7 +303,9 @@ void AxisChain::sweep(bool is_warmup) {
   if (number_ % s_.settings.refresh_every == 0) refresh(true);
 }
 
-double AxisChain::log_density() {
+double AxisChain::log_density() { return weight_known_ ? density_ : density_from_rows(); }
+
+double AxisChain::density_from_rows() {
   const Observations& y = s_.posterior.observations();
   double sum = y.constant(scale());
   if (beta_.size() > 1)

@@ -32,6 +32,8 @@ struct AxisChainMaker::Shared {
   bool normal_priors = true;
   Eigen::VectorXd precisions;          // of the priors
   std::vector<double> axis_curvature;  // of the normal priors along each axis
+  std::uint64_t axes_every = 1;        // one sweep in so many goes along the axes, the others are blocks
+  double log_scale_width = 1;          // of the proposals of log sigma or log phi in a block
 
   std::size_t width() const { return posterior.design().columns(); }
   std::size_t classes() const { return posterior.observations().classes(); }
@@ -39,6 +41,13 @@ struct AxisChainMaker::Shared {
 
   void prepare_priors();
   void use(const Whitening& w, std::span<const double> at, ThreadPool& pool, bool last);
+  /// How often blocks are worth their while: by the weights of a fixed number of proposals.
+  void choose_blocks(ThreadPool& pool);
+  /// Log density less that of the proposal, at places in whitened coordinates; `noise` has for each place
+  /// those, and one number for the scale. Densities themselves go to `densities`.
+  void weigh(std::span<const double> noise, std::span<double> densities, std::span<double> weights,
+             ThreadPool& pool) const;
+  std::size_t block_width() const { return width() + (posterior.samples_scale() ? 1 : 0); }
 };
 
 inline Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
@@ -92,7 +101,17 @@ class AxisChain final : public Chain {
   Floats eta_, odds_, moved_, others_;
   std::vector<double> noise_, uniforms_;
 
+  // Blocks: proposals of the coming sweeps and their weights, and those of the present place.
+  std::uint64_t first_ahead_ = 0;
+  std::vector<double> ahead_noise_, ahead_densities_, ahead_weights_;
+  bool weight_known_ = false, eta_stale_ = false;
+  double density_ = 0, weight_ = 0;
+
   double scale() const { return std::exp(log_scale_); }
+  bool along_axes(std::uint64_t number) const;
+  void sweep_block();
+  void look_ahead();
+  double density_from_rows();
   void set_prior_slopes();
   Jet prior_along(std::size_t k, std::size_t j, double alpha) const;
   void sweep_axes(const Observations& y, std::size_t k, Floats& eta);

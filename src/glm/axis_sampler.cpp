@@ -109,6 +109,7 @@ void AxisChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, cons
     s.warnings = mode.warnings;
     s.log_scale = std::log(mode.scale);
     s.use(whiten(mode.precision), mode.coefficients, pool, true);
+    if (s.settings.blocks) s.choose_blocks(pool);
   } else {
     const Observations& y = s.posterior.observations();
     s.warnings = data_warnings(s.posterior, pool);

@@ -259,6 +259,20 @@ void Observations::jets(std::size_t begin, std::size_t end, const float* eta, do
   });
 }
 
+double Observations::value(std::size_t begin, std::size_t end, const float* eta, double scale) const {
+  const double sum = with_rows(scale, [&]<class T>(const T&, const auto& rows) {
+    RowSum<T> value;
+    for_each_group<T>(
+        begin, end,
+        [&](std::size_t i, std::size_t part, const simd::mask_t<T>* mask) __attribute__((always_inline)) {
+          value.add(part, kept(rows.jet(i, load_rows<T>(eta + (i - begin))).value, mask));
+        },
+        [&] { value.end_chunk(); });
+    return value.sum();
+  });
+  return family_ == Family::gaussian ? sum / (scale * scale) : sum;
+}
+
 Jet Observations::dispersion_jet(const float* eta, double log_phi, ThreadPool& pool, const float* d,
                                  double* mixed) const {
   using T = simd::Batch<double>;

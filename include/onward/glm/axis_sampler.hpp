@@ -7,6 +7,10 @@
 // its ratio. After the axes come sigma or phi (one newton-line update of its logarithm) and, for categorical,
 // the direction in which all classes move together: the likelihood is flat there, so under normal priors it
 // is drawn anew exactly.
+//
+// Where the posterior is nearly normal, which the set-up finds out, most sweeps propose all coefficients at
+// once instead, from the normal at the mode (axis_blocks.cpp): many proposals share one pass over the rows.
+// Sweeps along axes in between reach what that normal does not.
 
 #include <atomic>
 #include <cstdint>
@@ -29,6 +33,7 @@ struct AxisOptions {
   double curvature_floor = 0.02;
   double start_spread = 1.5;       ///< starts: the mode plus so many posterior widths of normal noise
   std::size_t refresh_every = 50;  ///< sweeps after which the predictor is computed afresh
+  bool blocks = true;  ///< most sweeps propose all coefficients at once, where such proposals are accepted
 };
 
 /// Chains that sweep along the axes. A sweep is as many steps as there are parameters; warm-up (100 sweeps

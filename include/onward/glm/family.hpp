@@ -123,6 +123,9 @@ class Observations {
   void jets(std::size_t begin, std::size_t end, const float* eta, double scale, float* value, float* slope,
             float* weight) const;
 
+  /// The sum of values alone of such rows.
+  double value(std::size_t begin, std::size_t end, const float* eta, double scale) const;
+
   /// Value and derivatives by log phi of the whole log likelihood, constant() included (negative binomial).
   /// With a direction d of the predictor, *mixed gets the second derivative by log phi and along d.
   Jet dispersion_jet(const float* eta, double log_phi, ThreadPool& pool, const float* d = nullptr,

@@ -1,0 +1,122 @@
+// Blocks of a regression's sampler: all coefficients, and the log scale, proposed at once from the normal at
+// the mode, whatever the present place is. Proposals of the coming sweeps are known beforehand, so that many
+// are weighed in one pass over the rows; the chain then walks over them.
+
+#include <algorithm>
+#include <cmath>
+
+#include "axis_chain.hpp"
+#include "block_values.hpp"
+
+namespace onward::glm {
+namespace {
+
+/// Sweeps along the axes before the first block: a chain begins away from the mode, where blocks would hold
+/// it.
+constexpr std::uint64_t first_sweeps = 10;
+/// Proposals weighed together at most.
+constexpr std::uint64_t most_ahead = 32;
+
+}  // namespace
+
+void AxisChainMaker::Shared::weigh(std::span<const double> noise, std::span<double> densities,
+                                   std::span<double> weights, ThreadPool& pool) const {
+  const std::size_t size = block_width(), columns_count = width(), count = densities.size();
+  std::vector<double> u(count * columns_count), scales(count);
+  const bool has_scale = posterior.samples_scale();
+  for (std::size_t k = 0; k < count; ++k) {
+    std::copy_n(noise.begin() + index(k * size), columns_count, u.begin() + index(k * columns_count));
+    scales[k] = std::exp(log_scale + (has_scale ? log_scale_width * noise[k * size + columns_count] : 0.0));
+  }
+  log_likelihoods(*columns, posterior.observations(), base.data(), {u, scales}, densities, pool);
+  for (std::size_t k = 0; k < count; ++k) {
+    const Eigen::Map<const Eigen::VectorXd> place(u.data() + k * columns_count, index(columns_count));
+    const Eigen::VectorXd step = whitening.to_coefficients.triangularView<Eigen::Upper>() * place;
+    for (std::size_t j = 0; j < columns_count; ++j)
+      densities[k] += posterior.priors()[j].at(centre[j] + step[index(j)]).value;
+    if (has_scale) densities[k] += posterior.scale_prior().at_log(std::log(scales[k])).value;
+    double squares = 0;
+    for (std::size_t j = 0; j < size; ++j) squares += noise[k * size + j] * noise[k * size + j];
+    weights[k] = densities[k] + 0.5 * squares;
+  }
+}
+
+void AxisChainMaker::Shared::choose_blocks(ThreadPool& pool) {
+  const Observations& y = posterior.observations();
+  if (posterior.samples_scale()) {
+    const double sum = y.family() == Family::gaussian ? y.sums({.eta = base.data()}, pool).value : 0.0;
+    const Jet rows = y.family() == Family::gaussian ? y.sigma_jet(-2 * sum, log_scale)
+                                                    : y.dispersion_jet(base.data(), log_scale, pool);
+    const double curvature = rows.curvature + posterior.scale_prior().at_log(log_scale).curvature;
+    if (!(curvature < 0)) return;
+    log_scale_width = 1 / std::sqrt(-curvature);
+  }
+  constexpr std::size_t proposals = 64;
+  constexpr std::uint32_t no_chain = 0xfffffffe;  // a stream that no chain has
+  std::vector<double> noise(proposals * block_width()), densities(proposals), weights(proposals);
+  Stream(seed, no_chain).normals(0, Purpose::noise, noise);
+  weigh(noise, densities, weights, pool);
+  if (!std::ranges::all_of(weights, [](double w) { return std::isfinite(w); })) return;
+  // The share of proposals that a chain at its posterior would accept.
+  const double most = *std::ranges::max_element(weights);
+  double total = 0, accepted = 0;
+  for (const double from : weights) {
+    total += std::exp(from - most) * static_cast<double>(proposals);
+    for (const double to : weights) accepted += std::exp(std::min(from, to) - most);
+  }
+  const double acceptance = accepted / total;
+  constexpr double good = 0.6, fair = 0.25;
+  axes_every = acceptance > good ? 32 : acceptance > fair ? 8 : 1;
+}
+
+bool AxisChain::along_axes(std::uint64_t number) const {
+  return number <= first_sweeps || number % s_.axes_every == 0;
+}
+
+/// Weighs the proposals of this sweep and of those that follow until one goes along the axes.
+void AxisChain::look_ahead() {
+  const std::size_t size = s_.block_width();
+  std::uint64_t count = 1;
+  while (count < most_ahead && !along_axes(number_ + count)) ++count;
+  first_ahead_ = number_;
+  ahead_noise_.resize(count * size);
+  ahead_densities_.resize(count);
+  ahead_weights_.resize(count);
+  for (std::uint64_t k = 0; k < count; ++k)
+    stream_.normals(number_ + k, Purpose::noise, std::span(ahead_noise_).subspan(k * size, size));
+  s_.weigh(ahead_noise_, ahead_densities_, ahead_weights_, pool_);
+}
+
+void AxisChain::sweep_block() {
+  const std::size_t width = s_.width(), size = s_.block_width();
+  const Eigen::Map<const Vector> centre(s_.centre.data(), index(width));
+  if (!weight_known_) {
+    density_ = density_from_rows();
+    const Vector u = s_.whitening.from_coefficients.triangularView<Eigen::Upper>() * (beta_[0] - centre);
+    weight_ = density_ + 0.5 * u.squaredNorm();
+    if (s_.posterior.samples_scale()) {
+      const double z = (log_scale_ - s_.log_scale) / s_.log_scale_width;
+      weight_ += 0.5 * z * z;
+    }
+    weight_known_ = true;
+  }
+  if (number_ < first_ahead_ || number_ >= first_ahead_ + ahead_weights_.size()) look_ahead();
+  const std::size_t k = number_ - first_ahead_;
+  const double log_ratio = ahead_weights_[k] - weight_;
+  ++done_.updates;
+  if (!std::isfinite(log_ratio)) {
+    ++done_.nonfinite;
+    return;
+  }
+  if (!(std::log(stream_.uniform(number_, Purpose::accept)) < log_ratio)) return;
+  ++done_.accepted;
+  const Eigen::Map<const Vector> u(ahead_noise_.data() + k * size, index(width));
+  beta_[0] = centre + s_.whitening.to_coefficients.triangularView<Eigen::Upper>() * u;
+  if (s_.posterior.samples_scale())
+    log_scale_ = s_.log_scale + s_.log_scale_width * ahead_noise_[k * size + width];
+  density_ = ahead_densities_[k];
+  weight_ = ahead_weights_[k];
+  eta_stale_ = true;
+}
+
+}  // namespace onward::glm
