@@ -20,7 +20,7 @@ void AxisChainMaker::Shared::prepare_priors() {
   const auto& priors = posterior.priors();
   precisions.resize(index(width()));
   for (std::size_t j = 0; j < width(); ++j) {
-    normal_priors = normal_priors && priors[j].kind != Prior::Kind::student_t;
+    normal_priors = normal_priors && priors[j].is_quadratic();
     precisions[index(j)] = priors[j].precision();
   }
   axis_curvature.resize(width());

@@ -38,6 +38,10 @@ std::string to_string(const Prior& prior) {
       return fmt::format("normal({:.4g}, {:.4g})", prior.location, prior.scale);
     case Prior::Kind::student_t:
       return fmt::format("student-t({:.4g}, {:.4g}, {:.4g})", prior.degrees, prior.location, prior.scale);
+    case Prior::Kind::laplace:
+      return fmt::format("laplace({:.4g}, {:.4g})", prior.location, prior.scale);
+    case Prior::Kind::exponential:
+      return fmt::format("exponential({:.4g})", 1 / prior.scale);
   }
   return "";
 }

@@ -92,10 +92,6 @@ double quadratic(std::span<const double> precision, const double* b, std::size_t
   return sum;
 }
 
-bool is_normal(const Prior& prior) {
-  return prior.kind == Prior::Kind::normal || prior.kind == Prior::Kind::flat;
-}
-
 /// Memory that a thread uses for one chain after the other.
 struct Scratch {
   std::vector<double> here, there, noise, tests, before;
@@ -177,7 +173,7 @@ void GroupChain::update_coefficients() {
     for (std::size_t j = 0; j < width; ++j) precision_(index(j), index(j)) += priors[j].precision();
     coefficients_.compute(precision_);
   }
-  const bool exact = gaussian && std::ranges::all_of(priors, is_normal);
+  const bool exact = gaussian && std::ranges::all_of(priors, &Prior::is_quadratic);
   Rule rule = rule_;
   if (exact) rule = {1, 0, 1e300};
   // Now and then shorter steps, which are taken where the metric does not fit.
@@ -253,7 +249,7 @@ void GroupChain::shift(const Shift& shift) {
   bool all_normal = true;
   for (Eigen::Index i = 0; i < beta_.size(); ++i) {
     const Prior& prior = priors[static_cast<std::size_t>(i)];
-    if (!is_normal(prior)) {
+    if (!prior.is_quadratic()) {
       all_normal = all_normal && moves.row(i).isZero();
       continue;
     }
@@ -271,7 +267,7 @@ void GroupChain::shift(const Shift& shift) {
     double log_ratio = 0;
     for (Eigen::Index i = 0; i < beta_.size(); ++i) {
       const Prior& prior = priors[static_cast<std::size_t>(i)];
-      if (!is_normal(prior)) log_ratio += prior.at(moved[i]).value - prior.at(beta_[i]).value;
+      if (!prior.is_quadratic()) log_ratio += prior.at(moved[i]).value - prior.at(beta_[i]).value;
     }
     const bool accepted = std::log(uniform()) < log_ratio;
     count(accepted);

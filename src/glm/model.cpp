@@ -137,6 +137,10 @@ nlohmann::ordered_json priors_json(const RegressionPosterior& posterior) {
                 {"degrees", prior.degrees},
                 {"location", prior.location},
                 {"scale", prior.scale}};
+      case Prior::Kind::laplace:
+        return {{"distribution", "laplace"}, {"location", prior.location}, {"scale", prior.scale}};
+      case Prior::Kind::exponential:
+        return {{"distribution", "exponential"}, {"rate", 1 / prior.scale}};
     }
     return {};
   };

@@ -24,6 +24,8 @@ void check(const Prior& prior, std::string_view what) {
   if (prior.kind != Prior::Kind::flat && (prior.scale < least || prior.scale > most))
     throw UsageError(fmt::format("the prior of {} has the scale {}: it must be between {} and {}", what,
                                  prior.scale, least, most));
+  if (prior.kind == Prior::Kind::exponential && what != "the scale parameter")
+    throw UsageError(fmt::format("the prior of {} is exponential, which is for numbers above 0", what));
   if (prior.kind == Prior::Kind::student_t && !(prior.degrees > 0))
     throw UsageError(fmt::format("the student-t prior of {} has {} degrees of freedom: they must be above 0",
                                  what, prior.degrees));
@@ -85,10 +87,18 @@ void RegressionPosterior::set_priors(const DefaultPriors& defaults) {
     priors_ = options_.each;
     return;
   }
-  for (std::size_t j = 0; j < x_->columns(); ++j)
-    priors_.push_back(x_->has_intercept() && j == 0
-                          ? options_.intercept.value_or(defaults.intercept())
+  const std::size_t first = x_->has_intercept() ? 1 : 0;
+  for (std::size_t j = 0; j < x_->columns(); ++j) {
+    if (j < first) {
+      priors_.push_back(options_.intercept.value_or(defaults.intercept()));
+      continue;
+    }
+    const auto named = options_.column_names.empty() ? options_.named.end()
+                                                     : options_.named.find(options_.column_names[j - first]);
+    priors_.push_back(named != options_.named.end()
+                          ? named->second
                           : options_.coefficients.value_or(defaults.coefficient(j)));
+  }
 }
 
 std::string RegressionPosterior::column_name(std::size_t j) const {

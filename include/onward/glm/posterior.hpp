@@ -9,6 +9,7 @@
 // for the columns as they were given. A prior at x = 0 would say something about years or incomes of 0, far
 // from all data, and by way of the slopes something silly about the data.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,11 +26,12 @@ namespace onward::glm {
 
 /// Priors that are not given are those of DefaultPriors, in the units of the data.
 struct PosteriorOptions {
-  std::optional<Prior> coefficients = {};  ///< of each, as it is: not divided by anything
-  std::optional<Prior> intercept = {};     ///< at the means of the columns, unless `centre` is false
-  std::vector<Prior> each = {};            ///< one for each column, in place of the two above
-  std::optional<Prior> scale = {};         ///< of sigma or phi, cut at 0
-  std::optional<double> known_scale = {};  ///< sigma or phi, if it is not to be sampled
+  std::optional<Prior> coefficients = {};   ///< of each, as it is: not divided by anything
+  std::optional<Prior> intercept = {};      ///< at the means of the columns, unless `centre` is false
+  std::vector<Prior> each = {};             ///< one for each column, in place of the two above
+  std::map<std::string, Prior> named = {};  ///< of columns by name, in place of `coefficients`
+  std::optional<Prior> scale = {};          ///< of sigma or phi, cut at 0
+  std::optional<double> known_scale = {};   ///< sigma or phi, if it is not to be sampled
   /// False: the intercept that is sampled, and has the prior, is the predictor where all columns are 0.
   /// Without an intercept nothing is centred. Means are weighted as the rows are.
   bool centre = true;

@@ -1,6 +1,7 @@
 #pragma once
 // Priors of single coefficients, and of scale parameters (then cut at 0: half-normal, half-t).
 
+#include <algorithm>
 #include <cmath>
 
 #include "onward/target/jet.hpp"
@@ -8,7 +9,13 @@
 namespace onward::glm {
 
 struct Prior {
-  enum class Kind { flat, normal, student_t };
+  enum class Kind {
+    flat,
+    normal,
+    student_t,
+    laplace,
+    exponential  ///< of scale parameters alone; `scale` is its mean
+  };
   Kind kind = Kind::normal;
   double location = 0, scale = 1;
   double degrees = 3;  ///< student_t only
@@ -18,27 +25,54 @@ struct Prior {
   static Prior student_t(double degrees, double location, double scale) {
     return {Kind::student_t, location, scale, degrees};
   }
+  static Prior laplace(double location, double scale) { return {Kind::laplace, location, scale, 3}; }
+  static Prior exponential(double rate) { return {Kind::exponential, 0, 1 / rate, 3}; }
+
+  /// Whether its logarithm is a polynomial of second degree.
+  bool is_quadratic() const { return kind == Kind::normal || kind == Kind::flat; }
 
   /// Log density up to a constant that does not depend on x, and its derivatives.
   Jet at(double x) const {
-    if (kind == Kind::flat) return {};
     const double z = (x - location) / scale;
-    if (kind == Kind::normal) return {-0.5 * z * z, -z / scale, -1 / (scale * scale)};
-    const double m = degrees + z * z;
-    return {-0.5 * (degrees + 1) * std::log1p(z * z / degrees), -(degrees + 1) * z / (m * scale),
-            -(degrees + 1) * (degrees - z * z) / (m * m * scale * scale)};
+    switch (kind) {
+      case Kind::flat:
+        return {};
+      case Kind::normal:
+        return {-0.5 * z * z, -z / scale, -1 / (scale * scale)};
+      case Kind::student_t: {
+        const double m = degrees + z * z;
+        return {-0.5 * (degrees + 1) * std::log1p(z * z / degrees), -(degrees + 1) * z / (m * scale),
+                -(degrees + 1) * (degrees - z * z) / (m * m * scale * scale)};
+      }
+      case Kind::laplace:
+        return {-std::abs(z), z > 0 ? -1 / scale : z < 0 ? 1 / scale : 0.0, 0};
+      case Kind::exponential:
+        return {-z, -1 / scale, 0};
+    }
+    return {};
   }
   /// The curvature at x of the normal that touches the density there from below. A student-t's own curvature
-  /// passes through 0, and proposals as wide as that would be turned down for ever.
+  /// passes through 0, and a laplace's is 0: proposals as wide as that would be turned down for ever.
   double touching_curvature(double x) const {
-    if (kind != Kind::student_t) return at(x).curvature;
     const double z = (x - location) / scale;
-    return -(degrees + 1) / ((degrees + z * z) * scale * scale);
+    if (kind == Kind::student_t) return -(degrees + 1) / ((degrees + z * z) * scale * scale);
+    if (kind == Kind::laplace) return -1 / (scale * scale * std::max(std::abs(z), 0.1));
+    return at(x).curvature;
   }
   /// The curvature that Newton's method and whitening count on: that of the centre, never negative.
   double precision() const {
-    if (kind == Kind::flat) return 0;
-    return (kind == Kind::normal ? 1 : (degrees + 1) / degrees) / (scale * scale);
+    switch (kind) {
+      case Kind::flat:
+      case Kind::exponential:
+        return 0;
+      case Kind::normal:
+        return 1 / (scale * scale);
+      case Kind::student_t:
+        return (degrees + 1) / degrees / (scale * scale);
+      case Kind::laplace:
+        return 0.5 / (scale * scale);
+    }
+    return 0;
   }
 
   /// The log density of log s for s = e^log_s under this prior cut at 0, with derivatives by log s.

@@ -1,0 +1,39 @@
+#pragma once
+// Priors in words, as users of brms and Stan write them: "b ~ normal(0, 2.5)", "b[age] ~ student_t(3, 0, 1)",
+// "sd(g) ~ exponential(1)", "cor ~ lkj(2)". Several are separated by semicolons; later ones win where they
+// speak of the same.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onward/glm/group_term.hpp"
+#include "onward/glm/posterior.hpp"
+
+namespace onward::glm {
+
+/// One sentence: what it is about, and what is believed of it.
+struct PriorStatement {
+  enum class About { coefficient, intercept, sd, correlation, scale };
+  About about;
+  std::string group;   ///< of sd and cor: the factor; empty: all of them
+  std::string column;  ///< of b and sd: the column; empty: all of them
+  std::string text;    ///< as it was written, for messages
+  Prior prior;         ///< of a number
+  double lkj = 1;      ///< of correlations
+};
+
+/// Throws UsageError with the sentence, the place in it and what is understood. "normal:2.5" and the like,
+/// without a "~", speak of all coefficients.
+std::vector<PriorStatement> parse_priors(std::string_view text);
+
+/// Puts what is said of coefficients, the intercept and the scale parameter into options. The names of
+/// columns are those of the options. Throws UsageError for columns that are not there, with the nearest.
+void apply_priors(const std::vector<PriorStatement>& statements, bool intercept, PosteriorOptions& options);
+
+/// Puts what is said of groups over the default priors. Throws UsageError for groups that are not there.
+void apply_priors(const std::vector<PriorStatement>& statements, const std::vector<GroupTerm>& terms,
+                  std::vector<GroupPriors>& priors);
+
+}  // namespace onward::glm
