@@ -36,14 +36,16 @@ struct FrameOptions {
   nlohmann::ordered_json state = nullptr;
   /// Levels of grouping factors that `state` does not have: an Error, or `new_level` in `level_of_row`.
   NewLevels new_levels = NewLevels::refuse;
-  /// False: the left-hand side of the formula is passed over, as for predictions.
+  /// False: the response is passed over, as for predictions. Trials are then computed if their columns are
+  /// there.
   bool response = true;
 };
 
 /// In GroupTerm::level_of_row: a level that was not there when the model was fitted.
 inline constexpr std::uint32_t new_level = std::numeric_limits<std::uint32_t>::max();
 
-/// One block of group-level effects: `columns` for each of `levels`.
+/// One block of group-level effects: `columns` for each of `levels`, correlated within the block. As in lme4,
+/// `||` makes a block of each term, and that of a factor has a column for each of its levels.
 struct GroupTerm {
   std::string factor;  ///< as lme4 names it: "g", "k:h"
   std::vector<std::string> levels;
@@ -51,8 +53,7 @@ struct GroupTerm {
   std::vector<std::string> columns;  ///< "Intercept", "x1"
   std::vector<std::vector<float>>
       values;                           ///< one for each column and row; an empty vector is a column of ones
-  bool correlated = true;               ///< false: the block came from `||`, as one of several
-  std::vector<std::string> new_levels;  ///< what was marked by `new_level`, sorted
+  std::vector<std::string> new_levels;  ///< the names of levels marked by `new_level`
 };
 
 struct Frame {

@@ -73,6 +73,8 @@ class Column {
   double number(std::size_t i) const;
   /// Numbers from row `first` on, as many as `out` has room for.
   void read(std::size_t first, std::span<double> out) const;
+  /// Whether row i is kept as a float.
+  bool is_float(std::size_t i) const { return kind_ == ColumnKind::number && numbers_.is_float(i); }
   /// The code in row i of a factor or a logical column.
   std::uint32_t code(std::size_t i) const { return codes_[i]; }
   /// All codes of a factor or a logical column.
