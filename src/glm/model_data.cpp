@@ -9,35 +9,9 @@
 
 #include "onward/error.hpp"
 #include "onward/io/npy.hpp"
+#include "onward/util/printable.hpp"
 
 namespace onward::glm {
-namespace {
-
-/// True if the bytes are UTF-8: no stray or missing continuation, no form longer than it need be, no
-/// surrogate and nothing beyond the last code point.
-bool is_utf8(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  for (std::size_t i = 0; i < text.size();) {
-    const unsigned first = byte(i);
-    const std::size_t length = first < 0x80   ? 1
-                               : first < 0xc2 ? 0
-                               : first < 0xe0 ? 2
-                               : first < 0xf0 ? 3
-                               : first < 0xf5 ? 4
-                                              : 0;
-    if (length == 0 || i + length > text.size()) return false;
-    for (std::size_t k = 1; k < length; ++k)
-      if ((byte(i + k) & 0xc0) != 0x80) return false;
-    const unsigned second = length > 1 ? byte(i + 1) : 0;
-    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
-      return false;
-    i += length;
-  }
-  return true;
-}
-
-}  // namespace
 
 std::vector<double> read_rows(const std::string& field, const std::string& file) {
   const NpyArray array = read_npy(file);

@@ -41,4 +41,13 @@ std::string printable(std::string_view text, bool lines) {
   return out;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t count = character_bytes(text);
+    if (count == 0) return false;
+    text.remove_prefix(count);
+  }
+  return true;
+}
+
 }  // namespace onward

@@ -10,4 +10,8 @@ namespace onward {
 /// With `lines`, line ends and tabs stay too.
 std::string printable(std::string_view text, bool lines = false);
 
+/// Whether the bytes are UTF-8: no stray or missing continuation, no form longer than it need be, no half of
+/// a UTF-16 pair.
+bool is_utf8(std::string_view text);
+
 }  // namespace onward
