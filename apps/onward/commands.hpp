@@ -9,6 +9,7 @@
 namespace onward::app {
 
 void add_sample(CLI::App& app, Action& action);
+void add_glm(CLI::App& app, Action& action);
 void add_evaluate(CLI::App& app, Action& action);
 void add_summary(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);

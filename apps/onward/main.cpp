@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
             "Exit codes: 0 done, 1 could not do it, 2 wrong usage, 130 interrupted (what was sampled is "
             "kept).");
         add_sample(app, action);
+        add_glm(app, action);
         add_evaluate(app, action);
         add_summary(app, action);
         add_replay(app, action);

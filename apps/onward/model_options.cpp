@@ -52,20 +52,23 @@ std::string typed_option(const Option& option) {
   return (option.type == Type::flag && option.on_by_default ? "--no-" : "--") + name;
 }
 
-void add_model_options(CLI::App& command, ModelWords& words, bool for_runs) {
+void add_model_options(CLI::App& command, ModelWords& words, bool for_runs, const std::string& only) {
   std::vector<std::string> names;
   for (const auto& kind : model_registry().kinds()) names.push_back(kind.name);
-  command
-      .add_option(
-          "MODEL", words.kind,
-          fmt::format("one of {} (`onward models` tells what they are).\nOptions of one: `onward {} MODEL "
-                      "--help`",
-                      joined(names), command.get_name()))
-      ->required()
-      ->type_name("");
+  words.kind = only;
+  if (only.empty())
+    command
+        .add_option(
+            "MODEL", words.kind,
+            fmt::format("one of {} (`onward models` tells what they are).\nOptions of one: `onward {} MODEL "
+                        "--help`",
+                        joined(names), command.get_name()))
+        ->required()
+        ->type_name("");
   for (const auto& kind : model_registry().kinds())
     for (const auto& option : kind.options) {
       if (option.for_runs && !for_runs) continue;
+      if (!only.empty() && kind.name != only) continue;
       const std::string typed = typed_option(option);
       CLI::Option* known = command.get_option_no_throw(typed);
       const bool flag = option.type == Type::flag;
@@ -78,8 +81,12 @@ void add_model_options(CLI::App& command, ModelWords& words, bool for_runs) {
             typed, [&value, on = !option.on_by_default] { value = on ? "true" : "false"; });
       else
         known = command.add_option(typed, value)->type_name(value_word(option));
-      known->description(option.help)->group("");  // help has it by model
+      if (option.repeatable) known->multi_option_policy(CLI::MultiOptionPolicy::Join)->delimiter(';');
+      // Help has it by model.
+      known->description(only.empty() ? option.help : description(command, option))
+          ->group(only.empty() ? "" : "Options of " + only);
     }
+  if (!only.empty()) return;
   command.formatter(std::make_shared<HelpFormatter>(
       [&command, &words, for_runs](std::size_t width) -> std::optional<std::string> {
         if (words.kind.empty()) return std::nullopt;

@@ -24,7 +24,7 @@ std::string typed_option(const Option& option);
 
 /// Adds MODEL and the options, and help of the command for one model. `for_runs`: also those that say
 /// something of runs alone. Words must outlive the command.
-void add_model_options(CLI::App& command, ModelWords& words, bool for_runs);
+void add_model_options(CLI::App& command, ModelWords& words, bool for_runs, const std::string& kind = "");
 
 /// The specification that the words are. Throws UsageError for a model that there is not, for an option of
 /// another kind and for a value that cannot be.

@@ -123,7 +123,7 @@ void draw_pictures(Recorder& recorder, const Run& run, const SampledDraws& sampl
 
 void print_all(const SampleSettings& s, const Plan& plan, const Run& run, const SampledDraws& sampled) {
   if (sampled.chains == 0) return;
-  print_result(s, run, sampled);
+  print_result(s, plan.model, run, sampled);
   if (const MomentsSink* moments = plan.recorder->moments()) print_moments(s, plan.model.names, *moments);
   for (const auto& line : plan.model.words) fmt::print("{}\n", line);
   if (const ModelSink* predictions = plan.recorder->predictions()) fmt::print("{}\n", predictions->words());

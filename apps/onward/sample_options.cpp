@@ -104,9 +104,9 @@ void check_own_sampler(const SampleSettings& s) {
 
 }  // namespace
 
-std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
+std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command, const std::string& kind) {
   auto s = std::make_shared<SampleSettings>();
-  add_model_options(*command, s->words, true);
+  add_model_options(*command, s->words, true, kind);
   RunOptions(*command, s->run_words).add();
   add_count(*command, "--max-draws", s->max_draws, 1,
             "--until-ess: the most draws a chain makes [100000; 8000 if --until-ess is not given]");
@@ -153,6 +153,12 @@ std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command) {
 void add_sample(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("sample", "sample a model");
   const auto s = add_sample_options(command);
+  command->callback([s, &action] { action = [s] { return sample_model(*s); }; });
+}
+
+void add_glm(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("glm", "sample a regression from a table and a formula");
+  const auto s = add_sample_options(command, "glm");
   command->callback([s, &action] { action = [s] { return sample_model(*s); }; });
 }
 

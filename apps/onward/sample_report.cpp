@@ -48,11 +48,17 @@ void draw_curve(const RunFolder& folder, const PredictedCurve& curve) {
                            curve.data_x, curve.data_y, curve.y_label);
 }
 
-void print_result(const SampleSettings& s, const Run& run, const SampledDraws& sampled) {
+void print_result(const SampleSettings& s, const Model& model, const Run& run, const SampledDraws& sampled) {
   fmt::print("{}: {} of {} by {}, {} from draw to draw, seed {}\n\n", s.spec.kind,
              counted(sampled.chains, "chain"), counted(sampled.draws, "draw"), run.settings.sampler,
              counted(*run.settings.thin, "step"), *run.settings.seed);
-  if (!sampled.parameters.empty()) fmt::print("{}", table_for_stdout(sampled.parameters, s.all_parameters));
+  std::vector<ParameterSummary> shown = sampled.parameters;
+  const bool all = s.all_parameters;
+  if (model.shown && !all && shown.size() > *model.shown) shown.resize(*model.shown);
+  if (!shown.empty()) fmt::print("{}", table_for_stdout(shown, all));
+  if (shown.size() < sampled.parameters.size())
+    fmt::print("\nand {} effects of groups, which --show groups shows\n",
+               sampled.parameters.size() - shown.size());
   double acceptance = 0;
   for (const auto& chain : run.chains) acceptance += chain.acceptance / static_cast<double>(sampled.chains);
   const std::string size = find_sampler(run.settings.sampler).tuned

@@ -19,7 +19,8 @@ void draw_picture(const RunFolder& folder, const Run& run);
 /// predictions.png, for a network with one input and one output, or two classes: the mean over draws, a band
 /// of 1.645 standard deviations between draws about it (the noise left out), and the data.
 void draw_curve(const RunFolder& folder, const PredictedCurve& curve);
-void print_result(const SampleSettings& settings, const Run& run, const SampledDraws& sampled);
+void print_result(const SampleSettings& settings, const Model& model, const Run& run,
+                  const SampledDraws& sampled);
 void print_moments(const SampleSettings& settings, const std::vector<std::string>& names,
                    const MomentsSink& moments);
 /// `beyond_metrics`: as Model has it.

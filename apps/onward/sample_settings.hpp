@@ -38,7 +38,8 @@ struct SampleSettings {
 };
 
 /// Adds the model and all options to a command, and gives where they go.
-std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command);
+/// `kind`: the only model it is for; empty: any.
+std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command, const std::string& kind = "");
 
 /// Turns words into settings; throws UsageError for those that are not known.
 void read_words(SampleSettings& settings);

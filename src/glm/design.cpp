@@ -100,6 +100,37 @@ Design Design::from_rows(std::size_t rows, std::size_t columns, bool intercept, 
   return x;
 }
 
+Design Design::from_columns(std::size_t rows, std::size_t columns, bool intercept, const ColumnSource& source,
+                            std::span<const std::string> names, ThreadPool& pool) {
+  check_size(rows, columns, intercept);
+  const std::size_t first = intercept ? 1 : 0, width = columns + first;
+  Design x(Storage::floats, rows, width, intercept);
+  x.intercept_ = false;  // as in from_rows
+  x.floats_.reserve(pieces_of(rows) * piece_rows * width);
+  x.floats_.resize(padded_rows(rows) * width, 0.0f);
+  const auto at = [&](std::size_t i, std::size_t j) -> float& {
+    return x.floats_[i / block_rows * width * block_rows + j * block_rows + i % block_rows];
+  };
+  for (std::size_t i = 0; intercept && i < rows; ++i) at(i, 0) = 1;
+  std::vector<ColumnSums> sums(columns);
+  std::vector<double> origin(columns);
+  pool.for_each(columns, [&](std::size_t j) {
+    std::vector<double> part(std::min(piece_rows, rows));
+    for (std::size_t begin = 0; begin < rows; begin += part.size()) {
+      const std::span<double> values(part.data(), std::min(part.size(), rows - begin));
+      source(j, begin, values);
+      if (begin == 0) origin[j] = values[0];
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        check_entry(begin + i, j, values[i], names);
+        sums[j].add(values[i] - origin[j]);
+        at(begin + i, first + j) = static_cast<float>(values[i]);
+      }
+    }
+  });
+  for (std::size_t j = 0; j < columns; ++j) check_spread(j, origin[j], sums[j], rows, names);
+  return x;
+}
+
 Design Design::dense(std::span<const float> values, std::size_t rows, std::size_t columns, bool intercept) {
   check_shape(rows, columns, intercept, values.size(), "numbers");
   return from_rows(rows, columns, intercept, rows_of(values, columns));

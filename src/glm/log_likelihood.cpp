@@ -96,14 +96,20 @@ double RowLogLikelihood::row(std::size_t i, const double* eta, double scale) con
 }
 
 void RowLogLikelihood::operator()(std::span<const double> parameters, std::span<double> out) const {
-  const Observations& y = posterior_.observations();
   const double scale =
       posterior_.samples_scale() ? parameters.back() : posterior_.options().known_scale.value_or(1.0);
+  (*this)(parameters, scale, {}, out);
+}
+
+void RowLogLikelihood::operator()(std::span<const double> coefficients, double scale, const More& more,
+                                  std::span<double> out) const {
+  const Observations& y = posterior_.observations();
   std::vector<float> panel(posterior_.design().columns() * piece_rows);
   std::vector<double> eta(y.classes() * piece_rows);
   for (std::size_t piece = 0; piece < pieces_of(rows()); ++piece) {
-    predict(piece, parameters, panel, eta);
+    predict(piece, coefficients, panel, eta);
     const std::size_t begin = piece * piece_rows, end = std::min(begin + piece_rows, rows());
+    if (more) more(begin, std::span(eta).first(end - begin));
     for (std::size_t i = begin; i < end; ++i)
       out[i] = y.weight(i) * (constants_[i] + row(i, &eta[i - begin], scale));
   }

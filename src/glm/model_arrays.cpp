@@ -68,7 +68,8 @@ ParameterShapes coefficient_arrays(const RegressionPosterior& posterior) {
     for (std::size_t j = begin; j < end; ++j)
       for (std::size_t k = 0; k < classes; ++k) arrays.order.push_back(k * width + j);
   };
-  if (first > 0) add({.name = "intercept", .shape = {}, .entry_names = "intercept"}, 0, 1);
+  if (first > 0)
+    add({.name = "intercept", .shape = {}, .entry_names = posterior.options().intercept_name}, 0, 1);
   if (width > first)
     add({.name = "beta",
          .shape = {width - first},

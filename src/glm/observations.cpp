@@ -14,19 +14,20 @@
 namespace onward::glm {
 namespace {
 
-[[noreturn]] void refuse(std::size_t row, double y, std::string_view family, std::string_view wanted) {
-  throw Error(fmt::format("y in row {} is {}: the {} family needs {}", row + 1, y, family, wanted));
+std::string place_of(const RowOptions& options, std::size_t row) {
+  return options.place ? options.place(row) : fmt::format("row {}", row + 1);
 }
 
 void check_column(std::string_view name, std::span<const double> values, std::size_t rows, double least,
-                  std::string_view wanted) {
+                  std::string_view wanted, const RowOptions& options) {
   if (values.empty()) return;
   if (values.size() != rows)
     throw Error(
         fmt::format("there are {} rows of y but {} of {}: give one for each row", rows, values.size(), name));
   for (std::size_t i = 0; i < rows; ++i)
     if (!std::isfinite(values[i]) || values[i] < least)
-      throw Error(fmt::format("{} in row {} is {}: it must be {}", name, i + 1, values[i], wanted));
+      throw Error(
+          fmt::format("{} in {} is {}: it must be {}", name, place_of(options, i), values[i], wanted));
 }
 
 Floats padded(std::span<const double> values) {
@@ -73,21 +74,21 @@ void check_classes(std::span<const double> y, std::size_t classes) {
 Observations::Observations(Family family, std::span<const double> y, const RowOptions& options)
     : family_(family), rows_(y.size()) {
   if (rows_ == 0) throw Error("there are no rows: y is empty");
-  check_column("weights", options.weights, rows_, 0, "a number >= 0");
+  check_column("weights", options.weights, rows_, 0, "a number >= 0", options);
   for (std::size_t i = 0; i < options.weights.size(); ++i)
     if (options.weights[i] > most_weight)
-      throw Error(fmt::format("weights in row {} is {}: it must be at most {}", i + 1, options.weights[i],
-                              most_weight));
+      throw Error(fmt::format("weights in {} is {}: it must be at most {}", place_of(options, i),
+                              options.weights[i], most_weight));
   if (!options.weights.empty() &&
       std::all_of(options.weights.begin(), options.weights.end(), [](double w) { return w == 0; }))
     throw Error("every weight is 0: no row counts. Give some rows a weight above 0");
-  check_column("offset", options.offset, rows_, -INFINITY, "a finite number");
+  check_column("offset", options.offset, rows_, -INFINITY, "a finite number", options);
   if (family == Family::gaussian) check_spread(y, options.offset);
   if (family == Family::binomial && options.trials.empty())
     throw UsageError("the binomial family needs the number of trials of each row (`trials`)");
   if (family != Family::binomial && !options.trials.empty())
     throw UsageError(fmt::format("trials are for the binomial family, not for {}", to_string(family)));
-  check_column("trials", options.trials, rows_, 0, "a whole number >= 0");
+  check_column("trials", options.trials, rows_, 0, "a whole number >= 0", options);
   check_y(y, options);
   y_ = padded(y);
   if (!options.weights.empty()) weights_ = padded(options.weights);
@@ -100,6 +101,10 @@ void Observations::check_y(std::span<const double> y, const RowOptions& options)
   constexpr double most = 16777216;  // floats hold every whole number up to here
   const auto whole = [](double v) { return v == std::floor(v); };
   const std::string_view name = to_string(family_);
+  const auto refuse = [&](std::size_t row, double v, std::string_view family, std::string_view wanted) {
+    throw Error(
+        fmt::format("y in {} is {}: the {} family needs {}", place_of(options, row), v, family, wanted));
+  };
   for (std::size_t i = 0; i < rows_; ++i) {
     const double v = y[i];
     if (!std::isfinite(v)) refuse(i, v, name, "finite numbers");
@@ -114,8 +119,8 @@ void Observations::check_y(std::span<const double> y, const RowOptions& options)
         break;
       case Family::binomial:
         if (!whole(options.trials[i]) || options.trials[i] > most)
-          throw Error(fmt::format("trials in row {} is {}: it must be a whole number up to {}", i + 1,
-                                  options.trials[i], most));
+          throw Error(fmt::format("trials in {} is {}: it must be a whole number up to {}",
+                                  place_of(options, i), options.trials[i], most));
         if (!whole(v) || v < 0 || v > options.trials[i])
           refuse(i, v, name, fmt::format("a whole number from 0 to its trials, {}", options.trials[i]));
         break;

@@ -40,6 +40,12 @@ class Design {
   /// errors call the columns; empty, or one for each.
   static Design from_rows(std::size_t rows, std::size_t columns, bool intercept, const RowSource& source,
                           std::span<const std::string> names = {});
+  /// Writes column j from row `first` on, as many rows as the span has room for.
+  using ColumnSource = std::function<void(std::size_t j, std::size_t first, std::span<double> out)>;
+  /// The same by columns; several threads ask for different columns at a time.
+  static Design from_columns(std::size_t rows, std::size_t columns, bool intercept,
+                             const ColumnSource& source, std::span<const std::string> names,
+                             ThreadPool& pool);
   /// Rows one after the other. With an intercept, a column of ones comes before the first. Throws Error
   /// naming the first row and column that is not finite.
   static Design dense(std::span<const float> values, std::size_t rows, std::size_t columns, bool intercept);

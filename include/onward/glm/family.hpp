@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,6 +87,8 @@ struct RowOptions {
   std::vector<double> trials = {};   ///< binomial only
   std::vector<double> offset = {};   ///< added to the predictor
   std::size_t classes = 0;           ///< categorical only: 0 means one more than the largest y
+  /// What messages call a row (counted from 0); without it "row 1" and so on.
+  std::function<std::string(std::size_t row)> place = {};
 };
 
 /// The observed rows of one family. Immutable, shared by chains.

@@ -87,8 +87,10 @@ struct Model {
   Start start = {};                            ///< where chains begin unless they are told
   std::optional<OwnSampler> own_sampler = {};  ///< taken unless another is named
   std::vector<std::string> notes = {};         ///< what the user should know of data and options
-  std::vector<std::string> words = {};         ///< lines that belong under the table, such as the priors
-  nlohmann::ordered_json derived = {};         ///< what data and options came to; null if there is nothing
+  /// How many of the names a table shows unless it is asked for all: the rest are effects of groups, say.
+  std::optional<std::size_t> shown = {};
+  std::vector<std::string> words = {};  ///< lines that belong under the table, such as the priors
+  nlohmann::ordered_json derived = {};  ///< what data and options came to; null if there is nothing
   /// Fills in what settings leave open.
   std::function<void(RunSettings&)> set_defaults = {};
   std::function<std::unique_ptr<ModelSink>(std::size_t chains, const RunFolder* folder)> make_sink = {};

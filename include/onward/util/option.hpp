@@ -47,6 +47,7 @@ struct Option {
   std::optional<Range> range = {};                                            ///< of a number
   bool on_by_default = false;
   bool required = false;
+  bool repeatable = false;  ///< of a text: whoever types it may do so several times, joined by semicolons
   bool for_runs = false;  ///< says something of runs alone, nothing where a model is only evaluated
 };
 

@@ -1,0 +1,261 @@
+#include "formula_model.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "model_settings.hpp"
+#include "onward/error.hpp"
+#include "onward/formula/frame.hpp"
+#include "onward/glm/model.hpp"
+#include "onward/glm/prior_words.hpp"
+#include "onward/table/read_table.hpp"
+#include "onward/util/suggest.hpp"
+
+namespace onward::glm {
+namespace {
+
+void check_together(const OptionValues& given) {
+  for (const char* field : {"data", "formula"})
+    if (!given.has(field))
+      throw UsageError(
+          fmt::format("`{}` is missing: a regression from a table needs `data` and `formula`", field));
+  for (const char* field : {"x", "y", "trials", "offset", "weights", "names"})
+    if (given.has(field))
+      throw UsageError(
+          fmt::format("`{}` goes with plain arrays: a formula has it from the table instead", field));
+  if (!given.flag("intercept"))
+    throw UsageError("a formula says itself that there is no intercept: write y ~ 0 + x");
+}
+
+/// "a, b" by its commas, blanks taken off.
+std::vector<std::string> listed(std::string_view text, char separator = ',') {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    std::string_view part = text.substr(begin, end - begin);
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+    parts.emplace_back(part);
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// `levels` "g=a,b,c; h=x,y"
+std::map<std::string, std::vector<std::string>> levels_of(const std::string& text) {
+  std::map<std::string, std::vector<std::string>> levels;
+  for (const std::string& one : listed(text, ';')) {
+    if (one.empty()) continue;
+    const std::size_t equals = one.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError(fmt::format("`levels` {} cannot be read: write it as NAME=a,b,c", one));
+    levels[listed(one.substr(0, equals)).front()] = listed(one.substr(equals + 1));
+  }
+  return levels;
+}
+
+TableOptions table_options(const OptionValues& given, const formula::Formula& formula) {
+  TableOptions options;
+  if (given.has("separator")) {
+    const std::string word = given.text("separator");
+    options.separator = word == "tab" ? '\t' : word == "semicolon" ? ';' : ',';
+  }
+  if (given.has("na")) options.na = listed(given.text("na"));
+  if (!formula.has_dot()) options.keep = formula.variables();
+  return options;
+}
+
+/// What the family makes of the response.
+void check_response(const formula::Frame& frame, Family family) {
+  if (frame.y.empty() && frame.rows > 0) throw UsageError("the formula has no response: write it as y ~ x");
+  if (frame.response_levels.empty()) return;
+  const bool two = family == Family::bernoulli || family == Family::probit || family == Family::cloglog;
+  if (two && frame.response_levels.size() != 2)
+    throw Error(fmt::format("the response {} has {} levels ({}): the {} family needs two of them",
+                            frame.response_name, frame.response_levels.size(), joined(frame.response_levels),
+                            to_string(family)));
+  if (!two && family != Family::categorical)
+    throw Error(fmt::format("the response {} is text ({}, ...): the {} family needs numbers",
+                            frame.response_name, frame.response_levels.front(), to_string(family)));
+}
+
+std::shared_ptr<const Observations> observations_of(const formula::Frame& frame, const Table& table,
+                                                    Family family) {
+  check_response(frame, family);
+  if (family == Family::binomial && frame.trials.empty())
+    throw UsageError(
+        "the binomial family needs the number of trials of each row: write the response as `successes | "
+        "trials(n)` or cbind(successes, failures), or take the family bernoulli for outcomes of 0 and 1");
+  if (family != Family::binomial && !frame.trials.empty())
+    throw UsageError(
+        fmt::format("the response {} counts successes among trials: that is the family "
+                    "binomial, not {}",
+                    frame.response_name, to_string(family)));
+  RowOptions options;
+  options.weights = frame.weights;
+  options.trials = frame.trials;
+  options.offset = frame.offset;
+  if (family == Family::categorical) options.classes = frame.response_levels.size();
+  options.place = [&](std::size_t row) {
+    return table.place_of_row(frame.table_rows.empty() ? row : frame.table_rows[row]);
+  };
+  return std::make_shared<const Observations>(family, frame.y, options);
+}
+
+std::vector<GroupTerm> terms_of(std::vector<formula::GroupTerm> groups) {
+  std::vector<GroupTerm> terms;
+  for (formula::GroupTerm& group : groups) {
+    GroupTerm& term = terms.emplace_back();
+    term.factor = std::move(group.factor);
+    term.levels = std::move(group.levels);
+    term.level_of_row = std::move(group.level_of_row);
+    term.columns = std::move(group.columns);
+    for (auto& values : group.values) {
+      Floats padded;
+      if (!values.empty()) {
+        padded.assign(padded_rows(values.size()), 0.0f);
+        std::copy(values.begin(), values.end(), padded.begin());
+      }
+      term.values.push_back(std::move(padded));
+      values = {};
+    }
+  }
+  return terms;
+}
+
+/// Which effects are reported: all of them, none, or so many from all over.
+std::vector<std::size_t> effects_to_keep(const MixedPosterior& posterior, const std::string& word,
+                                         std::vector<std::string>& notes) {
+  const std::size_t first = posterior.layout().reported, all = posterior.dimension() - first;
+  constexpr std::size_t usual_most = 5000;
+  std::size_t count = all;
+  if (word == "none") {
+    count = 0;
+  } else if (word.empty()) {
+    if (all > usual_most) {
+      count = 0;
+      notes.push_back(fmt::format(
+          "The {} effects of groups are sampled but not kept, since they are more than {}: set `keep_groups` "
+          "to all, or to a number of them, to keep them.",
+          all, usual_most));
+    }
+  } else if (word != "all") {
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
+    if (error != std::errc{} || end != word.data() + word.size())
+      throw UsageError(fmt::format("`keep_groups` {}: it is all, none or a number of effects", word));
+  }
+  count = std::min(count, all);
+  std::vector<std::size_t> places(count);
+  for (std::size_t i = 0; i < count; ++i) places[i] = first + i * all / count;
+  return places;
+}
+
+DataArray outcome(std::shared_ptr<const Observations> y) {
+  const std::size_t rows = y->rows();
+  return {DataArray::Role::observed,
+          {.name = "y", .shape = {rows}, .dims = {"observation"}},
+          NumberType::float64,
+          [y = std::move(y)](const auto& take) {
+            std::vector<double> values(y->rows());
+            for (std::size_t i = 0; i < values.size(); ++i) values[i] = y->y(i);
+            take(values);
+          }};
+}
+
+nlohmann::ordered_json groups_json(const std::vector<GroupTerm>& terms) {
+  auto list = nlohmann::ordered_json::array();
+  for (const GroupTerm& term : terms)
+    list.push_back({{"group", term.factor}, {"levels", term.count()}, {"columns", term.columns}});
+  return list;
+}
+
+}  // namespace
+
+Model build_from_formula(const OptionValues& given, const BuildFor& what_for) {
+  auto pool =
+      std::make_shared<ThreadPool>(what_for.run != nullptr ? threads_or_all(what_for.run->threads) : 1);
+  check_together(given);
+  const Family family = family_of(given);
+  const formula::Formula formula(given.text("formula"));
+  const Table table = read_table(given.text("data"), table_options(given, formula));
+  formula::FrameOptions frame_options;
+  if (given.text("contrasts") == "sum") frame_options.contrasts = formula::Contrasts::sum;
+  if (given.text("missing") == "refuse") frame_options.missing = formula::Missing::refuse;
+  if (given.has("levels")) frame_options.levels = levels_of(given.text("levels"));
+  formula::Frame frame = make_frame(formula, table, frame_options);
+  std::vector<std::string> notes = table.notes();
+  notes.insert(notes.end(), frame.notes.begin(), frame.notes.end());
+
+  const auto y = observations_of(frame, table, family);
+  const std::vector<PriorStatement> statements = parse_priors(given.text("prior"));
+  PosteriorOptions options = posterior_options(given, family, frame.intercept, frame.column_names);
+  options.intercept_name = "(Intercept)";
+  auto design = std::make_shared<Design>(Design::from_columns(
+      frame.rows, frame.column_names.size(), frame.intercept,
+      [&](std::size_t j, std::size_t first, std::span<double> out) { frame.column(j, first, out); },
+      frame.column_names, *pool));
+  RegressionPosterior population(std::move(design), y, std::move(options), pool);
+
+  nlohmann::ordered_json about{{"rows", frame.rows}, {"dropped_rows", frame.dropped}};
+  if (!frame.response_levels.empty()) about["response_levels"] = frame.response_levels;
+  std::vector<GroupTerm> terms = terms_of(std::move(frame.groups));
+  if (!terms.empty()) about["groups"] = groups_json(terms);
+  about["state"] = std::move(frame.state);
+  const bool grouped = !terms.empty();
+  if (!grouped) {
+    std::vector<GroupPriors> none;
+    apply_priors(statements, terms, none);
+    if (given.has("keep_groups")) throw UsageError("`keep_groups` is of groups, and the formula has none");
+  }
+  Model model = [&] {
+    if (!grouped) return regression_model(std::move(population));
+    MixedPosterior mixed(population, terms);
+    std::vector<GroupPriors> priors = mixed.priors();
+    apply_priors(statements, terms, priors);
+    mixed = MixedPosterior(std::move(population), std::move(terms), std::move(priors));
+    mixed.report_effects(effects_to_keep(mixed, given.text("keep_groups"), notes));
+    return regression_model(std::move(mixed));
+  }();
+  if (given.text("show") == "groups") model.shown.reset();
+  model.notes.insert(model.notes.end(), notes.begin(), notes.end());
+  model.derived["formula"] = std::move(about);
+  model.data.push_back(outcome(y));
+  return model;
+}
+
+std::vector<Option> formula_options() {
+  using enum Option::Type;
+  return {
+      {.name = "data", .type = file, .help = "a table: CSV with a header line, plain or .gz"},
+      {.name = "formula", .help = "what is explained by what, as in R and lme4: \"y ~ x1 + x2 + (1 | g)\""},
+      {.name = "contrasts",
+       .type = word,
+       .help = "how factors become columns: treatment or sum",
+       .usual = "treatment",
+       .words = {"treatment", "sum"}},
+      {.name = "levels",
+       .help = "the levels of factors, in order: \"g=a,b,c; h=x,y\"",
+       .otherwise = "sorted",
+       .repeatable = true},
+      {.name = "missing",
+       .type = word,
+       .help = "rows with missing values: drop or refuse",
+       .usual = "drop",
+       .words = {"drop", "refuse"}},
+      {.name = "na", .help = "words for missing values, by commas", .otherwise = "NA and nothing at all"},
+      {.name = "separator",
+       .type = word,
+       .help = "of the table's columns: comma, semicolon or tab",
+       .otherwise = "what the header line has",
+       .words = {"comma", "semicolon", "tab"}},
+      {.name = "keep_groups",
+       .help = "effects of groups that are kept: all, none or a number of them",
+       .otherwise = "all up to 5000, else none"},
+      {.name = "show", .help = "groups: the table has the effects of each level too", .for_runs = true},
+  };
+}
+
+}  // namespace onward::glm

@@ -1,0 +1,109 @@
+#include "model_settings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "onward/error.hpp"
+#include "onward/glm/prior_words.hpp"
+#include "onward/util/suggest.hpp"
+
+namespace onward::glm {
+namespace {
+
+/// normal:SCALE, student-t:DF:SCALE or flat.
+Prior parse_prior(const std::string& field, const std::string& word) {
+  const auto wrong = [&] {
+    return UsageError(fmt::format(
+        "`{0}` {1} is not known: it is normal:SCALE, student-t:DF:SCALE or flat, as in `{0}` normal:2.5",
+        field, word));
+  };
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= word.size();) {
+    const std::size_t end = std::min(word.find(':', begin), word.size());
+    parts.push_back(word.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  const auto positive = [&](const std::string& part, const char* what) {
+    double number = 0;
+    const char* const end = part.data() + part.size();
+    const auto [at, error] = std::from_chars(part.data(), end, number);
+    if (error != std::errc{} || at != end || !(number > 0) || !std::isfinite(number))
+      throw UsageError(
+          fmt::format("`{}` {}: {} is {}, and must be a number above 0", field, word, what, part));
+    return number;
+  };
+  if (parts[0] == "flat" && parts.size() == 1) return Prior::flat();
+  if (parts[0] == "normal" && parts.size() == 2) return Prior::normal(0, positive(parts[1], "the scale"));
+  if (parts[0] == "student-t" && parts.size() == 3)
+    return Prior::student_t(positive(parts[1], "the number of degrees of freedom"), 0,
+                            positive(parts[2], "the scale"));
+  throw wrong();
+}
+
+}  // namespace
+
+/// Probit and cloglog are links of bernoulli.
+Family family_of(const OptionValues& given) {
+  const std::string name = given.text("family"), link = given.text("link");
+  const Family family = glm::parse_family(name);
+  if (link.empty()) return family;
+  std::vector<std::string> links;
+  switch (family) {
+    case Family::gaussian:
+      links = {"identity"};
+      break;
+    case Family::bernoulli:
+      links = {"logit", "probit", "cloglog"};
+      break;
+    case Family::probit:
+    case Family::cloglog:
+      links = {name};
+      break;
+    case Family::binomial:
+    case Family::categorical:
+      links = {"logit"};
+      break;
+    case Family::poisson:
+    case Family::negative_binomial:
+      links = {"log"};
+      break;
+  }
+  if (std::find(links.begin(), links.end(), link) == links.end())
+    throw UsageError(fmt::format("`link` {} is not one of family {}: {} {}", link, name,
+                                 links.size() > 1 ? "they are" : "it is", joined(links)));
+  if (link == "probit") return Family::probit;
+  if (link == "cloglog") return Family::cloglog;
+  return family;
+}
+
+PosteriorOptions posterior_options(const OptionValues& given, Family family, bool intercept,
+                                   std::vector<std::string> column_names) {
+  const std::string_view name = to_string(family);
+  PosteriorOptions options;
+  options.column_names = std::move(column_names);
+  const std::string words = given.text("prior");
+  if (words.find('~') != std::string::npos)
+    apply_priors(parse_priors(words), intercept, options);
+  else if (!words.empty())
+    options.coefficients = parse_prior("prior", words);
+  if (given.has("prior_intercept"))
+    options.intercept = parse_prior("prior_intercept", given.text("prior_intercept"));
+  if (given.has("prior_scale")) options.scale = parse_prior("prior_scale", given.text("prior_scale"));
+  if (options.scale && family != Family::gaussian && family != Family::negative_binomial)
+    throw UsageError(fmt::format("{} is of sigma or phi, which {} has not",
+                                 given.has("prior_scale") ? "`prior_scale`" : "a prior", name));
+  if (given.has("sigma") && family != Family::gaussian)
+    throw UsageError(fmt::format("`sigma` is for the gaussian family, not for {}", name));
+  if (given.has("phi") && family != Family::negative_binomial)
+    throw UsageError(fmt::format("`phi` is for the negative-binomial family, not for {}", name));
+  for (const char* field : {"sigma", "phi"})
+    if (const auto value = given.number(field); value && (!(*value > 0) || !std::isfinite(*value)))
+      throw UsageError(fmt::format("`{}` is {}: it must be a finite number above 0", field, *value));
+  options.known_scale = given.has("sigma") ? given.number("sigma") : given.number("phi");
+  return options;
+}
+
+}  // namespace onward::glm
