@@ -81,6 +81,7 @@ class GroupChain final : public Chain {
   void update_coefficients();
   void shift(const Shift& shift);
   void shift_nested(const NestedShift& shift);
+  void update_outer_scale(const NestedShift& shift);
   void update_scales(std::size_t t);
   void stretch(std::size_t t, std::size_t column);
   void turn_correlations(std::size_t t);

@@ -34,6 +34,7 @@ SamplerInfo GroupChainMaker::describe() {
 
 std::size_t GroupChainMaker::dimension() const { return shared_->posterior.dimension(); }
 std::vector<std::string> GroupChainMaker::names() const { return shared_->names; }
+std::size_t GroupChainMaker::judged() const { return shared_->posterior.layout().reported; }
 std::vector<std::string> GroupChainMaker::notes() const { return shared_->warnings; }
 
 RunSettings GroupChainMaker::resolve(RunSettings s) const {

@@ -23,8 +23,6 @@ struct Rule {
 inline constexpr Rule careful_rule{1.0, 0.02, 2.5};
 /// One sweep in so many goes by the careful rule, so that no chain stays where the other cannot move it.
 inline constexpr std::uint64_t careful_every = 10;
-/// Of the logarithm of a scale: its conditional is skewed.
-inline constexpr Rule scale_rule{1.0, 0.1, 2.5};
 
 /// The newton-line proposal from a jet: N(mean, sd^2).
 struct Proposal {
@@ -46,18 +44,30 @@ inline double log_normal(double x, const Proposal& p) {
   return -0.5 * z * z - std::log(p.sd);
 }
 
+/// Of the logarithm of a scale, whose conditional is skewed and may be narrow beside where a chain begins.
+/// Farther from the top than `far` widths, where the density falls like e^(-s x), the step is Langevin's for
+/// such a slope: there Newton's would hardly ever be taken back, and so hardly ever be accepted.
+inline Proposal propose_scale(const Jet& jet) {
+  constexpr double far = 2.5;
+  const double h = std::abs(jet.curvature), slope = std::abs(jet.slope);
+  if (slope * slope <= far * far * h && h > 0) return {jet.slope / h, 1 / std::sqrt(h)};
+  if (slope == 0) return {0, 1};
+  const double width = 2 / slope;
+  return {0.5 * jet.slope * width * width, width};
+}
+
 /// One update of a number x whose log density has the jet jet_at(x), `here` being that of the present place.
 /// A move in ten is a plain one of random width, the same both ways: tails of a log scale are nearly flat.
 /// `noise` is normal, `choice` and `test` are uniform. Returns whether it moved.
 template <class JetAt>
 bool move_number(double& x, Jet& here, const JetAt& jet_at, double noise, double choice, double test) {
-  bool floored = false;
-  Proposal forward = propose(here, scale_rule, floored);
+  Proposal forward = propose_scale(here);
   const bool plain = choice < 0.1;
-  if (plain) forward = {0, 0.1 * std::exp(46 * choice)};
+  constexpr double narrowest = 0.003, log_range = 69;  // a tenth of which is the log of the widest over it
+  if (plain) forward = {0, narrowest * std::exp(log_range * choice)};
   const double alpha = forward.mean + forward.sd * noise;
   const Jet there = jet_at(x + alpha);
-  const Proposal back = plain ? forward : propose(there, scale_rule, floored);
+  const Proposal back = plain ? forward : propose_scale(there);
   const double log_ratio = there.value - here.value + log_normal(-alpha, back) - log_normal(alpha, forward);
   if (!std::isfinite(log_ratio) || !(std::log(test) < log_ratio)) return false;
   x += alpha;

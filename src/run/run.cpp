@@ -184,7 +184,7 @@ class Loop {
   bool go_on(std::unique_lock<std::mutex>& lock) {
     if (limit_ >= settings_.draws) return false;
     lock.unlock();
-    enough_ = is_enough(run_, *settings_.until_ess, stop_, [this] { look_at_the_clock(); });
+    enough_ = is_enough(run_, *settings_.until_ess, maker_.judged(), stop_, [this] { look_at_the_clock(); });
     lock.lock();
     if (enough_ || stop_) return false;
     limit_ = next_limit(settings_, limit_);

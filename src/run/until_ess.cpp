@@ -20,9 +20,9 @@ std::size_t next_limit(const RunSettings& settings, std::size_t limit) {
   return std::min(2 * limit, settings.draws);
 }
 
-bool is_enough(const Run& run, double wanted, const std::atomic<bool>& stop,
+bool is_enough(const Run& run, double wanted, std::size_t judged, const std::atomic<bool>& stop,
                const std::function<void()>& look) {
-  for (std::size_t i = 0; i < run.names.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(judged, run.names.size()); ++i) {
     look();
     if (stop) return false;
     const Chains chains = run.parameter(i);

@@ -13,9 +13,9 @@ namespace onward {
 std::size_t first_limit(const RunSettings& settings, std::size_t draws);
 std::size_t next_limit(const RunSettings& settings, std::size_t limit);
 
-/// Whether bulk and tail ESS of every parameter are at least `wanted` and R-hat is below 1.01. `look` is
-/// called now and then; if `stop` becomes true the answer means nothing.
-bool is_enough(const Run& run, double wanted, const std::atomic<bool>& stop,
+/// Whether bulk and tail ESS of the first `judged` parameters are at least `wanted` and R-hat is below 1.01.
+/// `look` is called now and then; if `stop` becomes true the answer means nothing.
+bool is_enough(const Run& run, double wanted, std::size_t judged, const std::atomic<bool>& stop,
                const std::function<void()>& look);
 
 }  // namespace onward

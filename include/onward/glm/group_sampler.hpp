@@ -34,6 +34,8 @@ class GroupChainMaker final : public ChainMaker {
 
   std::size_t dimension() const override;
   std::vector<std::string> names() const override;
+  /// Effects of levels are not: there may be thousands, and the worst of them would decide.
+  std::size_t judged() const override;
   RunSettings resolve(RunSettings settings) const override;
   void prepare(const RunSettings& resolved, ThreadPool& pool, const std::atomic<bool>& stop) override;
   bool shares_steps() const override { return true; }

@@ -90,6 +90,8 @@ class ChainMaker {
   virtual ~ChainMaker() = default;
   virtual std::size_t dimension() const = 0;
   virtual std::vector<std::string> names() const = 0;
+  /// How many of these, from the first on, must be known well enough before a run may stop by itself.
+  virtual std::size_t judged() const { return names().size(); }
   /// Checks the settings and fills them in. Throws UsageError that names field, value and what is allowed.
   virtual RunSettings resolve(RunSettings settings) const = 0;
   /// Once, before the first chain. If `stop` becomes true it may return early: no chain is started then.
