@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "onward/error.hpp"
+#include "groups.hpp"
 #include "response.hpp"
 #include "syntax.hpp"
 #include "terms.hpp"
@@ -21,8 +21,10 @@ Formula::Formula(std::string_view text, const FormulaOptions& options)
     : syntax_(std::make_shared<const detail::Syntax>(detail::parse(text))) {
   if (options.response_required && !syntax_->left)
     syntax_->fail(0, "a response should stand before `~`, as in y ~ x.");
-  if (syntax_->left) detail::response_nodes(*syntax_, *syntax_->left);  // which says what is wrong with it
+  // What is wrong with a formula is said here, before any data are read.
+  if (syntax_->left) detail::response_nodes(*syntax_, *syntax_->left);
   detail::expand_terms(*syntax_, syntax_->right, {});
+  detail::plan_groups(*syntax_, syntax_->right, {});
 }
 
 const std::string& Formula::text() const { return syntax_->text; }

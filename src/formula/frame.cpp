@@ -90,12 +90,17 @@ class Assembly {
       const auto& variable = terms_.variables[v];
       if (std::ranges::binary_search(terms_.offsets, v))
         offsets_.push_back(build_offset(variable));
-      else if (variable.label != response_.name)
+      else if (variable.label != response_.name || is_used(v))
         add_variable(variable);
     }
     for (const auto& plan : plans_)
       for (const auto& variable : plan.terms.variables) add_variable(variable);
     group_factors_ = build_group_factors(context_, plans_);
+  }
+
+  bool is_used(std::uint32_t v) const {
+    return std::ranges::any_of(terms_.terms,
+                               [v](const Term& term) { return std::ranges::binary_search(term, v); });
   }
 
   void add_variable(const Terms::Variable& variable) {
