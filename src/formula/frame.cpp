@@ -156,8 +156,10 @@ class Assembly {
     frame_.rows = kept;
     frame_.dropped = keep_.size() - kept;
     if (frame_.dropped > 0) {
-      frame_.notes.push_back(fmt::format("{} of {} rows are left out for missing values ({}).",
-                                         frame_.dropped, keep_.size(), joined(losses)));
+      frame_.notes.push_back(
+          fmt::format("{} of {} rows {} left out ({}).", frame_.dropped, keep_.size(),
+                      frame_.dropped == 1 ? "has a missing value and is" : "have missing values and are",
+                      joined(losses)));
       for (std::uint32_t i = 0; i < keep_.size(); ++i)
         if (keep_[i] != 0) frame_.table_rows.push_back(i);
     }

@@ -14,7 +14,6 @@ using onward::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 std::string error(const std::string& text) {
   return error_of([&] { Formula{text}; });
@@ -29,6 +28,7 @@ TEST(Formula, KnowsItsVariables) {
   EXPECT_FALSE(formula.has_dot());
   EXPECT_TRUE(Formula("y ~ . - x").has_dot());
   EXPECT_THAT(Formula("y ~ 1").variables(), ElementsAre("y"));
+  EXPECT_THAT(Formula("y ~ poly(T, 2, raw = T) + I(F == TRUE)").variables(), ElementsAre("y", "T", "F"));
 }
 
 TEST(Formula, SpacesLineEndsAndCommentsDoNotMatter) {

@@ -55,8 +55,8 @@ TEST_F(FrameTest, RowsWithMissingValuesAreDroppedAndCounted) {
   EXPECT_THAT(frame.table_rows, ElementsAre(0, 1, 3, 4));
   EXPECT_THAT(frame.y, ElementsAre(1, 2, 4, 5));
   EXPECT_THAT(frame.column_names, ElementsAre("x", "fb"));  // no row is left with c
-  EXPECT_THAT(frame.notes, ElementsAre("1 of 5 rows are left out for missing values (x: 1).",
-                                       "f: 1 level is without rows left out: c."));
+  EXPECT_THAT(frame.notes, ElementsAre("1 of 5 rows has a missing value and is left out (x: 1).",
+                                       "Level c of f has no rows and is left out."));
   EXPECT_THAT(error_of([&] { make_frame(Formula("y ~ x"), table, {.missing = Missing::refuse}); }),
               HasSubstr("data.csv:4: x is missing here"));
 }
@@ -152,6 +152,8 @@ TEST_F(FrameTest, AFactorOfOneLevelIsRefused) {
 
 TEST_F(FrameTest, TextWhereNumbersAreDueNamesTheLine) {
   const Table table = read("y,x\n1,1\n2,3.5\n3,1O\n4,2\n");
+  EXPECT_THAT(make_frame(Formula("y ~ x"), table).notes,
+              ElementsAre(HasSubstr("x is a factor of 4 levels, as " + table.source() + ":4 has \"1O\"")));
   EXPECT_THAT(error_of([&] { make_frame(Formula("y ~ log(x)"), table); }),
               HasSubstr("x is used as a number, and " + table.source() + ":4 has \"1O\" in this column"));
 }

@@ -145,6 +145,7 @@ TEST_F(ReadTable, ColumnsCanBeChosenAndForcedToText) {
   const Table table = read("a,b,c\n01,2,T\n02,4,F\n", {.keep = {"a", "c"}, .text = {"a", "c"}});
   EXPECT_THAT(table.names(), ElementsAre("a", "c"));
   EXPECT_THAT(table.column(0).levels(), ElementsAre("01", "02"));
+  EXPECT_TRUE(table.notes().empty());
   EXPECT_THAT(table.column(1).levels(), ElementsAre("F", "T"));
   EXPECT_EQ(table.column(1).kind(), ColumnKind::factor);
   EXPECT_THAT(error("alpha,b\n1,2\n", {.keep = {"alpa"}}), HasSubstr("Did you mean alpha?"));
