@@ -25,6 +25,7 @@ int calls_for(const std::function<void()>& f) {
 std::vector<Benchmark> cases() {
   const auto quiet = [](std::vector<Row> (*rows)()) { return [rows](const Hears&) { return rows(); }; };
   return {{"acceptance", "effective draws by the acceptance that warm-up steers for", quiet(acceptance)},
+          {"csv", "CSV files into tables", quiet(csv)},
           {"glm", "regressions beside rstan's NUTS", glm_peers},
           {"glm-kernels", "the inner loops of regressions", quiet(glm_kernels)},
           {"gradients", "gradients by forward chunks and by tape", quiet(gradients)},

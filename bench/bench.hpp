@@ -36,6 +36,7 @@ std::vector<Benchmark> cases();
 std::vector<Row> jets();
 std::vector<Row> kernels();
 std::vector<Row> acceptance();
+std::vector<Row> csv();
 std::vector<Row> gradients();
 std::vector<Row> glm_kernels();
 std::vector<Row> glm_peers(const Hears& hears);  ///< the case glm

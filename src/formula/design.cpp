@@ -8,7 +8,7 @@
 namespace onward::formula::detail {
 namespace {
 
-constexpr std::size_t most_columns = 1'000'000;
+constexpr std::size_t most_columns = 100'000;
 
 void require_two_levels(const Variable& variable) {
   if (!variable.is_categorical() || variable.levels() >= 2) return;

@@ -191,8 +191,7 @@ Operand build_name(Context& context, NodeId id) {
   const std::string& name = context.syntax[id].word;
   const auto column = context.table.look_up(name);
   if (!column) {
-    if (const auto value = constant_logical(context.syntax, id))
-      return std::make_shared<Constant>(*value ? 1 : 0, true);
+    if (name == "TRUE" || name == "FALSE") return std::make_shared<Constant>(name == "TRUE" ? 1 : 0, true);
     if (name == "pi") return std::make_shared<Constant>(std::numbers::pi, false);
   }
   auto found = column ? column : context.column(id);

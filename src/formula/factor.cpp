@@ -82,6 +82,12 @@ void apply_given_levels(const Context& context, const std::string& name, Factor&
   if (given != context.options.levels.end()) reorder(context, name, given->second, factor);
 }
 
+/// New data must have this column as text.
+void remember_text(Context& context, const std::string& name) {
+  auto& text = context.state["text"];
+  if (std::find(text.begin(), text.end(), name) == text.end()) text.push_back(name);
+}
+
 /// The texts or numbers of c("a", "b"), as levels are spelled.
 std::vector<std::string> constant_words(const Syntax& syntax, NodeId id) {
   std::vector<std::string> words;
@@ -144,10 +150,7 @@ Factor build_factor(Context& context, std::shared_ptr<const Column> column) {
   } else {
     factor.levels = column->levels();
     factor.column = column;
-    auto& text = context.state["text"];
-    if (column->kind() == ColumnKind::factor &&
-        std::find(text.begin(), text.end(), column->name()) == text.end())
-      text.push_back(column->name());
+    if (column->kind() == ColumnKind::factor) remember_text(context, column->name());
   }
   apply_given_levels(context, column->name(), factor);
   return factor;
@@ -193,9 +196,10 @@ void drop_unused_levels(Context& context, const std::string& label, std::span<co
   constexpr std::size_t few = 5;
   const std::size_t count = lost.size();
   if (count > few) lost.resize(few);
-  context.notes.push_back(fmt::format("{}: {} level{} without rows left out: {}{}.", label, count,
-                                      count == 1 ? " is" : "s are", printable(joined(lost)),
-                                      count > few ? ", ..." : ""));
+  const auto names = printable(joined(lost)) + (count > few ? ", ..." : "");
+  context.notes.push_back(
+      count == 1 ? fmt::format("Level {} of {} has no rows and is left out.", names, label)
+                 : fmt::format("{} levels of {} have no rows and are left out: {}.", count, label, names));
 }
 
 void adopt_levels(const Context& context, const std::string& label, std::vector<std::string> levels,

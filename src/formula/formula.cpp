@@ -2,27 +2,20 @@
 
 #include <algorithm>
 
-#include "onward/error.hpp"
+#include "groups.hpp"
 #include "response.hpp"
 #include "syntax.hpp"
 #include "terms.hpp"
 
 namespace onward::formula {
-namespace {
-
-/// Names that are no columns: constants, and the dot.
-bool is_constant(const std::string& name) {
-  return name == "TRUE" || name == "FALSE" || name == "T" || name == "F" || name == "pi" || name == ".";
-}
-
-}  // namespace
-
 Formula::Formula(std::string_view text, const FormulaOptions& options)
     : syntax_(std::make_shared<const detail::Syntax>(detail::parse(text))) {
   if (options.response_required && !syntax_->left)
     syntax_->fail(0, "a response should stand before `~`, as in y ~ x.");
-  if (syntax_->left) detail::response_nodes(*syntax_, *syntax_->left);  // which says what is wrong with it
+  // What is wrong with a formula is said here, before any data are read.
+  if (syntax_->left) detail::response_nodes(*syntax_, *syntax_->left);
   detail::expand_terms(*syntax_, syntax_->right, {});
+  detail::plan_groups(*syntax_, syntax_->right, {});
 }
 
 const std::string& Formula::text() const { return syntax_->text; }
@@ -35,7 +28,6 @@ std::vector<std::string> Formula::variables(bool response) const {
   if (response && syntax_->left) names = detail::names_in(*syntax_, *syntax_->left);
   for (auto& name : detail::names_in(*syntax_, syntax_->right))
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-  std::erase_if(names, is_constant);
   return names;
 }
 

@@ -90,12 +90,17 @@ class Assembly {
       const auto& variable = terms_.variables[v];
       if (std::ranges::binary_search(terms_.offsets, v))
         offsets_.push_back(build_offset(variable));
-      else if (variable.label != response_.name)
+      else if (variable.label != response_.name || is_used(v))
         add_variable(variable);
     }
     for (const auto& plan : plans_)
       for (const auto& variable : plan.terms.variables) add_variable(variable);
     group_factors_ = build_group_factors(context_, plans_);
+  }
+
+  bool is_used(std::uint32_t v) const {
+    return std::ranges::any_of(terms_.terms,
+                               [v](const Term& term) { return std::ranges::binary_search(term, v); });
   }
 
   void add_variable(const Terms::Variable& variable) {
@@ -151,8 +156,10 @@ class Assembly {
     frame_.rows = kept;
     frame_.dropped = keep_.size() - kept;
     if (frame_.dropped > 0) {
-      frame_.notes.push_back(fmt::format("{} of {} rows are left out for missing values ({}).",
-                                         frame_.dropped, keep_.size(), joined(losses)));
+      frame_.notes.push_back(
+          fmt::format("{} of {} rows {} left out ({}).", frame_.dropped, keep_.size(),
+                      frame_.dropped == 1 ? "has a missing value and is" : "have missing values and are",
+                      joined(losses)));
       for (std::uint32_t i = 0; i < keep_.size(); ++i)
         if (keep_[i] != 0) frame_.table_rows.push_back(i);
     }

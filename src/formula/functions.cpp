@@ -108,8 +108,12 @@ double log_to_base(double x, double base) {
 }
 
 double round_to_digits(double x, double digits) {
+  // Of the two decimals around x the nearer one, as R has it; x itself need not be what it is written as.
   const double power = std::pow(10.0, std::floor(digits + 0.5));
-  return std::nearbyint(x * power) / power;
+  const double below = std::floor(x * power), above = std::ceil(x * power);
+  const double down = x - below / power, up = above / power - x;
+  const bool even = std::fmod(below, 2) == 0;
+  return (down < up || (down == up && even) ? below : above) / power;
 }
 
 }  // namespace detail

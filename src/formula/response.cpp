@@ -14,6 +14,11 @@ Variable number_variable(Context& context, NodeId id, const char* what) {
   return variable;
 }
 
+/// Names that are no columns.
+bool is_constant(const std::string& name) {
+  return name == "TRUE" || name == "FALSE" || name == "pi" || name == ".";
+}
+
 void read_addition(const Syntax& syntax, NodeId id, ResponseNodes& nodes) {
   id = without_parentheses(syntax, id);
   if (syntax.is_call(id, "+", 2)) {
@@ -85,9 +90,13 @@ std::vector<std::string> names_in(const Syntax& syntax, NodeId id) {
   while (!open.empty()) {
     const Node& node = syntax[open.back()];
     open.pop_back();
-    if (node.kind == Node::Kind::name && std::ranges::find(names, node.word) == names.end())
+    if (node.kind == Node::Kind::name && !is_constant(node.word) &&
+        std::ranges::find(names, node.word) == names.end())
       names.push_back(node.word);
-    open.insert(open.end(), node.arguments.rbegin(), node.arguments.rend());
+    for (std::size_t i = node.arguments.size(); i-- > 0;)
+      // The T of `raw = T` is no column; elsewhere T may well be one.
+      if (node.argument_names[i].empty() || !constant_logical(syntax, node.arguments[i]))
+        open.push_back(node.arguments[i]);
   }
   return names;
 }

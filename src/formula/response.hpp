@@ -33,7 +33,7 @@ Response build_response(Context& context, NodeId left);
 /// The trials of a response alone, if the table has their columns.
 Response build_trials(Context& context, NodeId left);
 
-/// The names that occur in an expression, in order, each once.
+/// The names of columns that occur in an expression, in order, each once; not TRUE, FALSE, pi and the dot.
 std::vector<std::string> names_in(const Syntax& syntax, NodeId id);
 
 }  // namespace onward::formula::detail

@@ -77,6 +77,15 @@ Variable build_polynomial(Context& context, NodeId id, std::string label) {
   return variable;
 }
 
+/// A factor that a stray word has made of numbers is probably not meant.
+void note_stray_text(Context& context, const Variable& variable, const Column& column) {
+  if (!column.text_among_numbers() || context.has_old_state()) return;
+  const auto& where = *column.text_among_numbers();
+  context.notes.push_back(fmt::format(
+      "{} is a factor of {} levels, as {}:{} has \"{}\" where numbers came before.", variable.label,
+      variable.levels(), context.table.source(), where.line, printable(where.text)));
+}
+
 /// Whether an earlier frame had this variable as a factor.
 bool was_factor(const Context& context, const std::string& label) {
   return context.options.state.contains("factors") && context.options.state["factors"].contains(label);
@@ -182,6 +191,7 @@ Variable build_variable(Context& context, const Terms::Variable& variable) {
     require_number_before(context, label, column.get());
     out.kind = Variable::Kind::factor;
     out.factor = column ? build_factor(context, column) : build_factor(context, *node);
+    if (column) note_stray_text(context, out, *column);
     return out;
   }
   out.numbers = column ? column_expression(column) : build_expression(context, *node);

@@ -81,13 +81,15 @@ void ColumnBuilder::seal(std::size_t rows) {
 }
 
 bool ColumnBuilder::has_decimal_commas() const {
-  return mode_ == Mode::text && levels_.size() > 0 &&
-         std::ranges::all_of(levels_.words(), [](std::string word) {
-           const auto comma = word.find(',');
-           if (comma == std::string::npos) return parse_number(word).has_value();
-           word[comma] = '.';
-           return parse_number(word).has_value();
-         });
+  if (mode_ != Mode::text) return false;
+  bool any = false;
+  for (std::string word : levels_.words()) {
+    const auto comma = word.find(',');
+    if (comma != std::string::npos) word[comma] = '.';
+    any = any || comma != std::string::npos;
+    if (!parse_number(word)) return false;
+  }
+  return any;
 }
 
 Column ColumnBuilder::finish(std::size_t rows, bool infer) {
