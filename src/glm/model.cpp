@@ -101,8 +101,9 @@ void check_together(const OptionValues& given, Family family) {
     throw UsageError("`trials` is missing: glm needs `trials` FILE for the binomial family");
 }
 
-/// Reads the files and checks everything.
-RegressionPosterior make_posterior(const OptionValues& given, std::shared_ptr<ThreadPool> pool) {
+/// Reads the data and checks everything.
+RegressionPosterior make_posterior(const OptionValues& given, const BuildFor& what_for,
+                                   std::shared_ptr<ThreadPool> pool) {
   const Family family = parse_family_and_link(given.text("family"), given.text("link"));
   PosteriorOptions options;
   if (given.has("prior")) options.coefficients = parse_prior("prior", given.text("prior"));
@@ -114,13 +115,14 @@ RegressionPosterior make_posterior(const OptionValues& given, std::shared_ptr<Th
   if (given.has("names")) options.column_names = read_names(given.text("names"));
 
   RowOptions rows;
-  const auto y = read_rows("y", given.text("y"));
-  if (given.has("trials")) rows.trials = read_rows("trials", given.text("trials"));
-  if (given.has("offset")) rows.offset = read_rows("offset", given.text("offset"));
-  if (given.has("weights")) rows.weights = read_rows("weights", given.text("weights"));
+  const auto numbers = [&](const char* field) { return read_rows(field, what_for.array(given, field)); };
+  const auto y = numbers("y");
+  if (given.has("trials")) rows.trials = numbers("trials");
+  if (given.has("offset")) rows.offset = numbers("offset");
+  if (given.has("weights")) rows.weights = numbers("weights");
   auto observations = std::make_shared<Observations>(family, y, rows);
-  auto design =
-      std::make_shared<Design>(read_design(given.text("x"), given.flag("intercept"), options.column_names));
+  auto design = std::make_shared<Design>(
+      read_design(what_for.array(given, "x"), given.flag("intercept"), options.column_names));
   return {std::move(design), std::move(observations), std::move(options), std::move(pool)};
 }
 
@@ -163,8 +165,8 @@ nlohmann::ordered_json priors_json(const RegressionPosterior& posterior) {
 Model build_regression(const OptionValues& given, const BuildFor& what_for) {
   std::shared_ptr<ThreadPool> pool;
   if (what_for.run != nullptr) pool = std::make_shared<ThreadPool>(threads_or_all(what_for.run->threads));
-  RegressionPosterior posterior = make_posterior(given, std::move(pool));
-  auto data = data_arrays(given, posterior);
+  RegressionPosterior posterior = make_posterior(given, what_for, std::move(pool));
+  auto data = data_arrays(given, what_for, posterior);
   Model model = regression_model(std::move(posterior));
   model.data = std::move(data);
   return model;
@@ -175,15 +177,15 @@ std::vector<Option> describe_options() {
   const std::string some_prior = "normal:SCALE, student-t:DF:SCALE or flat";
   return {
       {.name = "x",
-       .type = file,
+       .type = array,
        .help = "the predictors, one row for each observation, in .npy",
        .required = true},
-      {.name = "y", .type = file, .help = "the outcomes, in .npy", .required = true},
+      {.name = "y", .type = array, .help = "the outcomes, in .npy", .required = true},
       {.name = "family", .help = "one of " + joined(family_names()), .required = true},
       {.name = "link", .help = "for bernoulli: logit, probit or cloglog", .otherwise = "logit"},
-      {.name = "trials", .type = file, .help = "binomial: the number of trials of each row, in .npy"},
-      {.name = "offset", .type = file, .help = "what is added to the predictor of each row, in .npy"},
-      {.name = "weights", .type = file, .help = "how many times each row counts, in .npy"},
+      {.name = "trials", .type = array, .help = "binomial: the number of trials of each row, in .npy"},
+      {.name = "offset", .type = array, .help = "what is added to the predictor of each row, in .npy"},
+      {.name = "weights", .type = array, .help = "how many times each row counts, in .npy"},
       {.name = "prior",
        .help = "of the coefficients: " + some_prior,
        .otherwise = "normal, 2.5 divided by the column's sd; gaussian: times the sd of y"},

@@ -237,18 +237,29 @@ Description description_from_json(const ordered_json& json, const std::string& w
   return description;
 }
 
-Description read_description(const std::filesystem::path& file) {
-  return description_from_json(parse_json<ordered_json>(detail::read_whole(file), file.string()),
-                               file.string());
+namespace {
+
+ordered_json read_json(const std::filesystem::path& file) {
+  return parse_json<ordered_json>(detail::read_whole(file), file.string());
 }
 
-Layout read_layout(const std::filesystem::path& file) {
-  Description description = read_description(file);
+}  // namespace
+
+Description read_description(const std::filesystem::path& file) {
+  return description_from_json(read_json(file), file.string());
+}
+
+Layout layout_from_json(const ordered_json& json, const std::string& where) {
+  Description description = description_from_json(json, where);
   try {
     return Layout(std::move(description));
   } catch (const UsageError& problem) {
-    throw Error(fmt::format("{}: {}", file.string(), problem.what()));
+    throw Error(fmt::format("{}: {}", where, problem.what()));
   }
+}
+
+Layout read_layout(const std::filesystem::path& file) {
+  return layout_from_json(read_json(file), file.string());
 }
 
 void write_description(const std::filesystem::path& file, const Description& description) {
