@@ -135,7 +135,7 @@ Resume read_resume(const fs::path& folder, const ordered_json& about, const std:
   require_same(folder, about, stored.about);
   for (const ChainCheckpoint& chain : stored.checkpoint.chains)
     if (const auto draws = about["settings"]["draws"].get<std::size_t>(); draws < chain.draws)
-      throw UsageError(
+      throw Error(
           fmt::format("the run in {} has {} draws a chain already, more than `draws` {}: ask for "
                       "more than it has, or leave that out",
                       folder.string(), chain.draws, draws));
