@@ -50,8 +50,8 @@ std::string directions_of(const BnnSettings& s, std::string_view sampler) {
   return find_sampler(sampler).line ? s.directions : "sphere";
 }
 
-RunSettings kernel_run(const BnnSettings& s, const Kernel& kernel, double temperature,
-                       const BnnProblem& problem) {
+/// The start, which is as long as the weights, goes from the model to the run.
+RunSettings kernel_run(const BnnSettings& s, const Kernel& kernel, double temperature, Model& model) {
   RunSettings run;
   run.sampler = kernel.name;
   run.sampler_options["bias_correction"] = to_string(kernel.correction);
@@ -66,7 +66,7 @@ RunSettings kernel_run(const BnnSettings& s, const Kernel& kernel, double temper
   run.chains = s.chains;
   run.threads = s.threads;  // a lone chain has them for its points
   run.seed = s.seed;
-  run.start = problem.model.start;
+  run.start = std::move(model.start);
   return run;
 }
 
@@ -164,10 +164,10 @@ BnnRow bnn_row(const BnnSettings& s, const std::string& sampler, double temperat
   row.directions = directions_of(s, sampler);
   row.chains = s.chains;
   row.bytes_before = resident_bytes();
-  const BnnProblem problem = load_bnn(s);
+  BnnProblem problem = load_bnn(s);
   row.dimension = problem.model.dimension();
   row.points = problem.answers.count();
-  RunSettings run = kernel_run(s, kernel, temperature, problem);
+  RunSettings run = kernel_run(s, kernel, temperature, problem.model);
   const net::Layout layout(net::mlp(1, s.hidden, 1));
   row.log_density_start = problem.model.target.tempered(temperature).value(net::lecun_start(layout, s.seed));
   if (has_step_size(kernel)) {
@@ -181,13 +181,13 @@ BnnRow bnn_row(const BnnSettings& s, const std::string& sampler, double temperat
     run.step_size = row.step_size;
     if (stop) return row;
   }
+  row.steps = run.draws * *run.thin;
   Recorder recorder(s.chains);
   const auto begin = Clock::now();
-  const Run result = sample(problem.model, run, recording(recorder, progress, stop));
+  const Run result = sample(std::move(problem.model), std::move(run), recording(recorder, progress, stop));
   row.seconds = seconds_since(begin);
   row.peak_bytes = peak_resident_bytes();
   for (const auto& chain : result.chains) row.acceptance += chain.acceptance / static_cast<double>(s.chains);
-  row.steps = run.draws * *run.thin;
   row.ms_per_step = 1e3 * row.seconds / static_cast<double>(row.steps);
   if (!stop) judge_bnn(s, problem, recorder.draws, row);
   return row;

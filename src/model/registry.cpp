@@ -31,6 +31,9 @@ ordered_json fingerprint_json(const Array& array) {
   return json;
 }
 
+/// In whatever order their fields are: files that were read may have another.
+bool same(const ordered_json& a, const ordered_json& b) { return nlohmann::json(a) == nlohmann::json(b); }
+
 /// Throws UsageError for arrays that are not what they say, and Error for those that options name and nobody
 /// handed over.
 void check_arrays(const OptionValues& values, std::span<const Option> options, const BuildFor& what_for) {
@@ -48,7 +51,7 @@ void check_files(const ModelSpec& spec, const BuildFor& what_for) {
   for (const auto& [file, print] : spec.files.items()) {
     if (const auto name = name_in_memory(file)) {
       const auto found = what_for.arrays.find(*name);
-      if (found != what_for.arrays.end() && fingerprint_json(found->second) != print)
+      if (found != what_for.arrays.end() && !same(fingerprint_json(found->second), print))
         throw Error(
             fmt::format("the array {} is not the one that {} was specified with: hand over that one, or "
                         "leave its checksum out",
@@ -57,7 +60,7 @@ void check_files(const ModelSpec& spec, const BuildFor& what_for) {
     }
     if (!std::filesystem::exists(file))
       throw Error(fmt::format("{} is gone, which {} was specified with: put it back", file, spec.kind));
-    if (fingerprint_json(file) != print)
+    if (!same(fingerprint_json(file), print))
       throw Error(
           fmt::format("{} has changed since {} was specified with it: put the old file back, or leave its "
                       "checksum out",

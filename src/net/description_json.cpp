@@ -48,8 +48,10 @@ class Fields {
     return size_of(key, *value, least);
   }
   std::size_t size_of(const std::string& key, const ordered_json& value, std::uint64_t least) const {
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least ||
-        value.get<std::uint64_t>() > most_of_a_size)
+    // What was parsed is unsigned; what a program writes as 3 is signed.
+    const bool whole =
+        value.is_number_integer() && (value.is_number_unsigned() || value.get<std::int64_t>() >= 0);
+    if (!whole || value.get<std::uint64_t>() < least || value.get<std::uint64_t>() > most_of_a_size)
       fail(fmt::format("\"{}\" is {}: it must be a whole number from {} to {}", key, shown(value), least,
                        most_of_a_size));
     return value.get<std::size_t>();

@@ -103,7 +103,9 @@ TEST_F(NetModel, LayersInASpecificationAreCheckedAsThoseOfAFile) {
     });
   };
   EXPECT_THAT(refusal({{"input", {3, 4, 4}}}), HasSubstr("`net`"));
-  EXPECT_THAT(refusal({{"input", {3, 4, 4}}, {"layers", {{{"kind", "linear"}, {"outputs", 2}}}}}),
+  auto layers = nlohmann::ordered_json::array();
+  layers.push_back({{"kind", "linear"}, {"outputs", 2}});
+  EXPECT_THAT(refusal({{"input", {3, 4, 4}}, {"layers", layers}}),
               AllOf(HasSubstr("`net`"), HasSubstr("layer 0")));
   EXPECT_THAT(refusal(7), HasSubstr("the name of a file, or a JSON object"));
   EXPECT_THAT(error_of([] { posterior_of(onward::build({"funnel"})); }), HasSubstr("funnel is no network"));
