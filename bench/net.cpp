@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <memory>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "bench.hpp"
+#include "experiments/network_model.hpp"
 #include "experiments/rows.hpp"
 #include "experiments/stepper.hpp"
 #include "onward/net/posterior.hpp"
@@ -45,34 +46,34 @@ struct Case {
   std::vector<double> theta;
 };
 
-Case make_case(Description description, Data data, const PosteriorOptions& options, std::size_t threads) {
-  auto network = std::make_shared<const Network>(Layout(std::move(description)));
-  auto theta = normals(3, network->layout.parameter_count(), 1);
-  for (const Tensor& tensor : network->layout.parameters()) {
+using Arrays = std::map<std::string, Array>;
+
+Case make_case(const Description& description, Arrays arrays, nlohmann::ordered_json options,
+               std::size_t threads) {
+  options["show_rows"] = 1;
+  const Layout layout(description);
+  auto theta = normals(3, layout.parameter_count(), 1);
+  for (const Tensor& tensor : layout.parameters()) {
     const std::size_t inputs = tensor.shape.size() > 1 ? tensor.size / tensor.shape[0] : 100;
     const double scale = std::sqrt(1 / static_cast<double>(inputs));
     for (std::size_t i = 0; i < tensor.size; ++i) theta[tensor.offset + i] *= scale;
   }
-  return {
-      NetworkPosterior(std::move(network), std::move(data), options, std::make_shared<ThreadPool>(threads)),
-      std::move(theta)};
+  return {experiments::network_posterior(
+              experiments::network_model(description, std::move(options), std::move(arrays)), threads),
+          std::move(theta)};
 }
 
 Case regression_net(std::size_t threads) {
-  return make_case(
-      mlp(1, {100, 100, 100, 100, 100}, 1),
-      {Inputs::values({1, 1, 1}, float_normals(1, 400)), Answers::values(1, float_normals(2, 400))},
-      {.known_sigma = 0.025}, threads);
+  return make_case(mlp(1, {100, 100, 100, 100, 100}, 1),
+                   {{"x", Array::of(float_normals(1, 400))}, {"y", Array::of(float_normals(2, 400))}},
+                   {{"sigma", 0.025}}, threads);
 }
 
 Case cnn(std::size_t images, std::size_t threads, std::size_t kept_bytes = 0) {
-  LabelledImages random{3, 32, 32, std::vector<std::uint8_t>(images * 3072),
-                        std::vector<std::uint8_t>(images)};
-  for (std::size_t i = 0; i < random.pixels.size(); ++i)
-    random.pixels[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
-  for (std::size_t i = 0; i < images; ++i) random.labels[i] = static_cast<std::uint8_t>(i % 10);
-  return make_case(paper_cnn(), image_data(std::move(random), 10, cifar10_normalisation()),
-                   {.prior_sd = 10, .kept_activations_bytes = kept_bytes}, threads);
+  nlohmann::ordered_json options = experiments::cifar10_pixels();
+  options["prior_sd"] = 10;
+  options["keep_activations"] = kept_bytes;
+  return make_case(paper_cnn(), experiments::made_images(images), std::move(options), threads);
 }
 
 Row at_most(const std::string& name, double value, const std::string& unit, double most) {
@@ -262,9 +263,9 @@ void add_memory_rows(std::vector<Row>& rows, std::size_t threads, const Hears& h
     return peak_megabytes(
         [&] {
           return make_case(mlp(100, std::vector<std::size_t>(layers, 100), 1),
-                           {Inputs::values({100, 1, 1}, float_normals(1, 100'000)),
-                            Answers::values(1, float_normals(2, 1'000))},
-                           {.known_sigma = 1.0}, threads);
+                           {{"x", Array::of(float_normals(1, 100'000), {1'000, 100})},
+                            {"y", Array::of(float_normals(2, 1'000))}},
+                           {{"sigma", 1}}, threads);
         },
         [](Case& c) {
           const std::vector<double> v(c.theta.size(), 1e-3);

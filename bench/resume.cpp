@@ -5,17 +5,15 @@
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <memory>
 
 #include <fmt/format.h>
 
 #include "bench.hpp"
+#include "experiments/network_model.hpp"
 #include "experiments/scratch_folder.hpp"
 #include "models/funnel.hpp"
 #include "onward/io/csv_sink.hpp"
 #include "onward/io/trace.hpp"
-#include "onward/net/posterior.hpp"
-#include "onward/net/predictive.hpp"
 #include "onward/net/weights.hpp"
 #include "onward/run/checkpoint.hpp"
 #include "onward/run/kernel_chain.hpp"
@@ -32,18 +30,11 @@ using experiments::ScratchFolder;
 /// checkpoint and a trace know nothing of images, so that few of them do.
 AnyTarget paper_network(std::vector<double>& start) {
   constexpr std::size_t images = 10;
-  LabelledImages random{3, 32, 32, std::vector<std::uint8_t>(images * 3072),
-                        std::vector<std::uint8_t>(images)};
-  for (std::size_t i = 0; i < random.pixels.size(); ++i)
-    random.pixels[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
-  for (std::size_t i = 0; i < images; ++i) random.labels[i] = static_cast<std::uint8_t>(i % 10);
-  auto network = std::make_shared<const net::Network>(net::Layout(net::paper_cnn()));
-  const auto weights = net::lecun_start(network->layout, 1);
-  start.assign(weights.begin(), weights.end());
-  const net::Data data = net::image_data(std::move(random), 10, net::cifar10_normalisation());
-  return AnyTarget(net::PredictionView(
-      net::NetworkPosterior(std::move(network), data, {}, std::make_shared<ThreadPool>(1)),
-      data.inputs.first(1)));
+  start = net::lecun_start(net::Layout(net::paper_cnn()), 1);
+  nlohmann::ordered_json options = experiments::cifar10_pixels();
+  options["show_rows"] = 1;
+  return experiments::network_model(net::paper_cnn(), std::move(options), experiments::made_images(images))
+      .target;
 }
 
 RunSettings network_settings(const std::vector<double>& start, std::size_t draws) {

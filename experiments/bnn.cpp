@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include <fmt/format.h>
 
@@ -10,7 +9,6 @@
 #include "checks.hpp"
 #include "onward/direction/directions.hpp"
 #include "onward/error.hpp"
-#include "onward/net/predictive.hpp"
 #include "onward/net/weights.hpp"
 #include "onward/run/tune.hpp"
 #include "onward/sampler/samplers.hpp"
@@ -52,8 +50,8 @@ std::string directions_of(const BnnSettings& s, std::string_view sampler) {
   return find_sampler(sampler).line ? s.directions : "sphere";
 }
 
-RunSettings kernel_run(const BnnSettings& s, const Kernel& kernel, double temperature,
-                       const BnnProblem& problem) {
+/// The start, which is as long as the weights, goes from the model to the run.
+RunSettings kernel_run(const BnnSettings& s, const Kernel& kernel, double temperature, Model& model) {
   RunSettings run;
   run.sampler = kernel.name;
   run.sampler_options["bias_correction"] = to_string(kernel.correction);
@@ -68,16 +66,13 @@ RunSettings kernel_run(const BnnSettings& s, const Kernel& kernel, double temper
   run.chains = s.chains;
   run.threads = s.threads;  // a lone chain has them for its points
   run.seed = s.seed;
-  const net::StartLaw law = net::lecun_law(problem.posterior.network().layout);
-  run.start.kind = Start::Kind::given;
-  run.start.position = law.centre;
-  run.start.spread = law.spread;
+  run.start = std::move(model.start);
   return run;
 }
 
 /// The step size with which short runs from the start tell the points best.
 double look_for_step_size(const BnnSettings& s, const Kernel& kernel, const BnnProblem& problem,
-                          const AnyTarget& target, RunSettings run, const std::atomic<bool>& stop) {
+                          RunSettings run, const std::atomic<bool>& stop) {
   constexpr std::size_t draws = 80;
   run.chains = 1;
   run.thin = std::max<std::size_t>(1, s.tune_steps / draws);
@@ -98,7 +93,7 @@ double look_for_step_size(const BnnSettings& s, const Kernel& kernel, const BnnP
   };
   Hooks hooks;
   hooks.stop = &stop;
-  return tune_step_size(target, run, tune, hooks).step_size;
+  return tune_step_size(problem.model.target, run, tune, hooks).step_size;
 }
 
 /// row-NAME.json's NAME.
@@ -169,31 +164,30 @@ BnnRow bnn_row(const BnnSettings& s, const std::string& sampler, double temperat
   row.directions = directions_of(s, sampler);
   row.chains = s.chains;
   row.bytes_before = resident_bytes();
-  const BnnProblem problem = load_bnn(s, std::make_shared<ThreadPool>(threads_or_all(s.threads)));
-  row.dimension = problem.posterior.dimension();
+  BnnProblem problem = load_bnn(s);
+  row.dimension = problem.model.dimension();
   row.points = problem.answers.count();
-  const AnyTarget target(net::PredictionView(problem.posterior, problem.inputs));
-  RunSettings run = kernel_run(s, kernel, temperature, problem);
-  row.log_density_start =
-      target.tempered(temperature).value(net::lecun_start(problem.posterior.network().layout, s.seed));
+  RunSettings run = kernel_run(s, kernel, temperature, problem.model);
+  const net::Layout layout(net::mlp(1, s.hidden, 1));
+  row.log_density_start = problem.model.target.tempered(temperature).value(net::lecun_start(layout, s.seed));
   if (has_step_size(kernel)) {
     const auto given = s.step_sizes.find(sampler);
     const auto stored =
         s.hidden == BnnSettings{}.hidden ? stored_bnn_step_size(sampler, temperature) : std::nullopt;
     row.tuned = given == s.step_sizes.end() && (s.tune || !stored);
-    row.step_size = row.tuned                     ? look_for_step_size(s, kernel, problem, target, run, stop)
+    row.step_size = row.tuned                     ? look_for_step_size(s, kernel, problem, run, stop)
                     : given != s.step_sizes.end() ? given->second
                                                   : *stored;
     run.step_size = row.step_size;
     if (stop) return row;
   }
+  row.steps = run.draws * *run.thin;
   Recorder recorder(s.chains);
   const auto begin = Clock::now();
-  const Run result = sample(target, run, recording(recorder, progress, stop));
+  const Run result = sample(std::move(problem.model), std::move(run), recording(recorder, progress, stop));
   row.seconds = seconds_since(begin);
   row.peak_bytes = peak_resident_bytes();
   for (const auto& chain : result.chains) row.acceptance += chain.acceptance / static_cast<double>(s.chains);
-  row.steps = run.draws * *run.thin;
   row.ms_per_step = 1e3 * row.seconds / static_cast<double>(row.steps);
   if (!stop) judge_bnn(s, problem, recorder.draws, row);
   return row;

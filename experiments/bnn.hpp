@@ -17,6 +17,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "rows.hpp"
+
 namespace onward::experiments {
 
 /// The paper's numbers; each can be changed.
@@ -75,21 +77,15 @@ struct BnnBand {
   std::vector<double> x, mean, low, high;  ///< 5% and 95%
 };
 
-struct BnnRow {
-  std::string sampler;
+/// Kept draws are those of each chain.
+struct BnnRow : SamplerRow {
   double temperature = 1;
-  std::size_t dimension = 0, points = 0;
+  std::size_t points = 0;
   std::string directions;
-  std::optional<double> step_size;
-  bool tuned = false;  ///< the step size was looked for in this run
-  double acceptance = 0;
-  std::size_t steps = 0, chains = 1, kept = 0;  ///< steps and kept draws of each chain
   BnnScores last, all;  ///< from the last 100 kept draws, as in the paper, and from all; means over chains
   std::vector<BnnScores> last_of_chains, all_of_chains;  ///< of each
   double nll_middle = 0;                                 ///< the same when half of the kept draws were made
-  double ms_per_step = 0, seconds = 0;
-  double peak_bytes = 0,
-         bytes_before = 0;  ///< peak of the process; and what it held before there was a network
+  double bytes_before = 0;                               ///< what the process held before there was a network
   double log_density_start = 0, log_density = 0;  ///< of what is sampled; mean over the last 100 kept draws
   double weight_rms = 0;                          ///< of the last draw's parameters
   std::vector<BnnPoint> curve;                    ///< of the first chain

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "network_model.hpp"
 #include "onward/diagnostics/convergence.hpp"
 #include "onward/error.hpp"
 #include "onward/io/npy.hpp"
@@ -74,25 +75,24 @@ StandardPoints standard_points(const BnnSettings& s) {
   return points;
 }
 
-BnnProblem load_bnn(const BnnSettings& s, const std::shared_ptr<ThreadPool>& pool) {
+BnnProblem load_bnn(const BnnSettings& s) {
   const StandardPoints points = standard_points(s);
-  std::vector<float> x(points.x.begin(), points.x.end()), y(points.y.begin(), points.y.end());
-  BnnProblem problem{
-      net::NetworkPosterior(std::make_shared<net::Network>(net::Layout(net::mlp(1, s.hidden, 1))),
-                            {net::Inputs::values({1, 1, 1}, x), net::Answers::values(1, y)},
-                            {.prior_sd = s.prior_sd, .known_sigma = s.sigma}, pool),
-      {},
-      net::Answers::values(1, y),
-      {}};
+  const std::vector<float> x(points.x.begin(), points.x.end()), y(points.y.begin(), points.y.end());
   const auto [low, high] = std::minmax_element(x.begin(), x.end());
   const double margin = 0.25 * static_cast<double>(*high - *low), first = static_cast<double>(*low) - margin,
                last = static_cast<double>(*high) + margin;
+  std::vector<double> grid;
+  std::vector<float> looked_at = x;
   for (std::size_t i = 0; i < grid_points; ++i) {
-    problem.grid.push_back(first + (last - first) * static_cast<double>(i) / (grid_points - 1));
-    x.push_back(static_cast<float>(problem.grid.back()));
+    grid.push_back(first + (last - first) * static_cast<double>(i) / (grid_points - 1));
+    looked_at.push_back(static_cast<float>(grid.back()));
   }
-  problem.inputs = net::Inputs::values({1, 1, 1}, std::move(x));
-  return problem;
+  const std::size_t rows = looked_at.size();
+  Model model = network_model(
+      net::mlp(1, s.hidden, 1),
+      {{"likelihood", "gaussian"}, {"prior_sd", s.prior_sd}, {"sigma", s.sigma}, {"show_rows", rows}},
+      {{"x", Array::of(x)}, {"y", Array::of(y)}, {"test_x", Array::of(std::move(looked_at))}}, "lecun");
+  return {std::move(model), net::Answers::values(1, y), std::move(grid)};
 }
 
 BnnScores judge_bnn(const BnnSettings& s, const BnnProblem& problem, const ChainDraws& chain,

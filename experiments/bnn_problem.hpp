@@ -1,12 +1,12 @@
 #pragma once
-// The regression of Table 3: its points, the posterior of its network, and what draws from it are worth.
+// The regression of Table 3: its points, the model of its network, and what draws from it are worth.
 
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "bnn.hpp"
-#include "onward/net/posterior.hpp"
+#include "onward/model/model.hpp"
+#include "onward/net/data.hpp"
 #include "recorder.hpp"
 
 namespace onward::experiments {
@@ -18,15 +18,14 @@ struct StandardPoints {
 /// Those of the settings' file, or made ones.
 StandardPoints standard_points(const BnnSettings& settings);
 
-/// The posterior, and the inputs at which draws are looked at: the points, then a grid.
+/// A network whose draws are what it says of the points, then of a grid.
 struct BnnProblem {
-  net::NetworkPosterior posterior;
-  net::Inputs inputs;
+  Model model;
   net::Answers answers;      // of the points
   std::vector<double> grid;  // in standard units
 };
 
-BnnProblem load_bnn(const BnnSettings& settings, const std::shared_ptr<ThreadPool>& pool);
+BnnProblem load_bnn(const BnnSettings& settings);
 
 /// How well draws [begin, end) of a chain tell the points; they are predictions at the problem's inputs.
 BnnScores judge_bnn(const BnnSettings& settings, const BnnProblem& problem, const ChainDraws& chain,

@@ -17,36 +17,27 @@ ordered_json to_json(const BnnRow& row) {
     return values;
   };
   for (const auto& p : row.curve) curve.push_back({p.step, p.seconds, p.nll_draw, p.nll, p.log_density});
-  return {
-      {"sampler", row.sampler},
-      {"temperature", row.temperature},
-      {"directions", row.directions},
-      {"dimension", row.dimension},
-      {"points", row.points},
-      {"nll", row.last.nll},
-      {"mse", row.last.mse},
-      {"rmse", std::sqrt(row.last.mse)},
-      {"ms_per_step", row.ms_per_step},
-      {"peak_rss_bytes", row.peak_bytes},
-      {"rss_bytes_before", row.bytes_before},
-      {"nll_of_chains", each(row.last_of_chains, &BnnScores::nll)},
-      {"mse_of_chains", each(row.last_of_chains, &BnnScores::mse)},
-      {"all_kept_nll_of_chains", each(row.all_of_chains, &BnnScores::nll)},
-      {"all_kept_mse_of_chains", each(row.all_of_chains, &BnnScores::mse)},
-      {"nll_middle", row.nll_middle},
-      {"all_kept", {{"nll", row.all.nll}, {"mse", row.all.mse}}},
-      {"log_density", row.log_density},
-      {"log_density_start", row.log_density_start},
-      {"weight_rms", row.weight_rms},
-      {"step_size", row.step_size ? ordered_json(*row.step_size) : ordered_json(nullptr)},
-      {"tuned", row.tuned},
-      {"acceptance", row.acceptance},
-      {"steps", row.steps},
-      {"chains", row.chains},
-      {"kept", row.kept},
-      {"seconds", row.seconds},
-      {"curve", curve},
-      {"band", {{"x", row.band.x}, {"mean", row.band.mean}, {"q5", row.band.low}, {"q95", row.band.high}}}};
+  ordered_json json = shared_json(row);
+  json.update(
+      {{"temperature", row.temperature},
+       {"directions", row.directions},
+       {"points", row.points},
+       {"nll", row.last.nll},
+       {"mse", row.last.mse},
+       {"rmse", std::sqrt(row.last.mse)},
+       {"rss_bytes_before", row.bytes_before},
+       {"nll_of_chains", each(row.last_of_chains, &BnnScores::nll)},
+       {"mse_of_chains", each(row.last_of_chains, &BnnScores::mse)},
+       {"all_kept_nll_of_chains", each(row.all_of_chains, &BnnScores::nll)},
+       {"all_kept_mse_of_chains", each(row.all_of_chains, &BnnScores::mse)},
+       {"nll_middle", row.nll_middle},
+       {"all_kept", {{"nll", row.all.nll}, {"mse", row.all.mse}}},
+       {"log_density", row.log_density},
+       {"log_density_start", row.log_density_start},
+       {"weight_rms", row.weight_rms},
+       {"curve", curve},
+       {"band", {{"x", row.band.x}, {"mean", row.band.mean}, {"q5", row.band.low}, {"q95", row.band.high}}}});
+  return json;
 }
 
 BnnRow bnn_row_from_json(const ordered_json& json) {
@@ -57,10 +48,9 @@ BnnRow bnn_row_from_json(const ordered_json& json) {
     return values;
   };
   BnnRow row;
-  row.sampler = json.at("sampler");
+  read_shared(json, row);
   row.temperature = json.at("temperature");
   row.directions = json.at("directions");
-  row.dimension = json.at("dimension");
   row.points = json.at("points");
   row.last = {number(json.at("nll")), number(json.at("mse"))};
   row.all = {number(json.at("all_kept").at("nll")), number(json.at("all_kept").at("mse"))};
@@ -73,19 +63,10 @@ BnnRow bnn_row_from_json(const ordered_json& json) {
   row.last_of_chains = scores("nll_of_chains", "mse_of_chains");
   row.all_of_chains = scores("all_kept_nll_of_chains", "all_kept_mse_of_chains");
   row.nll_middle = number(json.at("nll_middle"));
-  row.ms_per_step = json.at("ms_per_step");
-  row.peak_bytes = json.at("peak_rss_bytes");
   row.bytes_before = json.at("rss_bytes_before");
   row.log_density = number(json.at("log_density"));
   row.log_density_start = number(json.at("log_density_start"));
   row.weight_rms = number(json.at("weight_rms"));
-  if (!json.at("step_size").is_null()) row.step_size = json.at("step_size").get<double>();
-  row.tuned = json.at("tuned");
-  row.acceptance = number(json.at("acceptance"));
-  row.steps = json.at("steps");
-  row.chains = json.at("chains");
-  row.kept = json.at("kept");
-  row.seconds = json.at("seconds");
   for (const auto& p : json.at("curve"))
     row.curve.push_back({number(p[0]), number(p[1]), number(p[2]), number(p[3]), number(p[4])});
   const auto& band = json.at("band");

@@ -216,12 +216,12 @@ void check_cnn(const CnnSettings& s, const CnnData& data) {
       throw UsageError(fmt::format("{} {} is too many: there are {} {}", what, wanted, there, which));
   };
   if (s.quality) {
-    enough("images", s.images, data.train.count() - s.held_out,
+    enough("images", s.images, data.train_count() - s.held_out,
            fmt::format("training images besides the {} that are held out", s.held_out));
     enough("test images", s.test_images, data.test.count(), "test images");
   }
   if (s.timing) {
-    for (const std::size_t images : s.sizes) enough("sizes", images, data.train.count(), "training images");
+    for (const std::size_t images : s.sizes) enough("sizes", images, data.train_count(), "training images");
     const RowJob check{"check", {}, [&](const Share&) -> ordered_json {
                          check_cnn_memory(s, data);
                          return true;

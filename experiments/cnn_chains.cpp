@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include <fmt/format.h>
 
 #include "cnn.hpp"
 #include "cnn_samplers.hpp"
+#include "network_model.hpp"
 #include "onward/error.hpp"
 #include "onward/net/predictive.hpp"
 #include "onward/net/weights.hpp"
@@ -23,8 +23,15 @@ using net::GradientForm;
 
 constexpr double timing_step_size = 1e-4;  // the paper's
 
-std::shared_ptr<ThreadPool> make_pool(const CnnSettings& s) {
-  return std::make_shared<ThreadPool>(threads_or_all(s.threads));
+/// The posterior of the paper's network, with or without batch norms, on the first so many images.
+net::NetworkPosterior make_posterior(const CnnSettings& s, const CnnData& data, std::size_t images,
+                                     bool batch_norm, nlohmann::ordered_json options) {
+  options.update(cifar10_pixels());
+  options["images"] = images;
+  options["prior_sd"] = s.prior_sd;
+  return network_posterior(network_model(net::paper_cnn(batch_norm, s.width), std::move(options),
+                                         {{"x", data.pixels}, {"y", data.labels}}),
+                           threads_or_all(s.threads));
 }
 
 /// The posterior of the network that was trained, and its weights.
@@ -34,11 +41,9 @@ struct Problem {
 };
 
 Problem load_problem(const CnnSettings& s, const CnnData& data) {
-  const net::Layout layout(net::paper_cnn(true, s.width));
-  auto weights = net::read_weights(s.start, layout);
-  return {net::NetworkPosterior(std::make_shared<net::Network>(layout, std::move(weights.statistics)),
-                                data.train.first(s.images), {.prior_sd = s.prior_sd}, make_pool(s)),
-          std::move(weights.parameters)};
+  auto posterior = make_posterior(s, data, s.images, true, {{"statistics", s.start}});
+  auto weights = net::read_weights(s.start, posterior.network().layout);
+  return {std::move(posterior), std::move(weights.parameters)};
 }
 
 /// How well draws predict some images.
@@ -74,18 +79,16 @@ double needed_bytes(const net::NetworkPosterior& posterior, const CnnSampler& sa
 double memory_limit(const CnnSettings& s) { return s.memory_limit > 0 ? s.memory_limit : machine_bytes(); }
 
 /// The posterior for timing, in pieces small enough for the limit; whole batches are what they are.
-net::NetworkPosterior timed_posterior(const CnnSettings& s, const net::Data& data, const CnnSampler& sampler,
-                                      const std::optional<GradientForm>& form) {
-  const auto network = std::make_shared<const net::Network>(net::Layout(net::paper_cnn(false, s.width)));
-  const auto pool = make_pool(s);
-  net::PosteriorOptions options{.prior_sd = s.prior_sd};
-  if (form) options.gradient = *form;
-  net::NetworkPosterior posterior(network, data, options, pool);
+net::NetworkPosterior timed_posterior(const CnnSettings& s, const CnnData& data, std::size_t images,
+                                      const CnnSampler& sampler, const std::optional<GradientForm>& form) {
+  nlohmann::ordered_json options = nlohmann::ordered_json::object();
+  if (form) options["gradient"] = word_of(*form);
+  net::NetworkPosterior posterior = make_posterior(s, data, images, false, options);
   if (form == GradientForm::whole) return posterior;
   const auto too_much = [&] { return needed_bytes(posterior, sampler, form) > memory_limit(s); };
   while (too_much() && posterior.options().piece > 1) {
-    options.piece = posterior.options().piece / 2;
-    posterior = net::NetworkPosterior(network, data, options, pool);
+    options["piece"] = posterior.options().piece / 2;
+    posterior = make_posterior(s, data, images, false, options);
   }
   if (too_much())
     throw Error(fmt::format(
@@ -175,7 +178,7 @@ CnnTimingRow cnn_timing(const CnnSettings& s, const CnnData& data, const std::st
   row.sampler = name;
   row.form = form;
   row.images = images;
-  net::NetworkPosterior posterior = timed_posterior(s, data.train.first(images), sampler, form);
+  net::NetworkPosterior posterior = timed_posterior(s, data, images, sampler, form);
   row.dimension = posterior.dimension();
   row.needed_bytes = needed_bytes(posterior, sampler, form);
   row.refused = row.needed_bytes > memory_limit(s);
@@ -203,7 +206,7 @@ CnnTimingRow cnn_timing(const CnnSettings& s, const CnnData& data, const std::st
 void check_cnn_memory(const CnnSettings& s, const CnnData& data) {
   for (const auto& name : s.samplers)
     for (const auto& form : forms_of(find_cnn_sampler(name)))
-      timed_posterior(s, data.train.first(1), find_cnn_sampler(name), form);
+      timed_posterior(s, data, 1, find_cnn_sampler(name), form);
 }
 
 }  // namespace onward::experiments

@@ -55,7 +55,10 @@ CnnData load_cnn_data(const std::string& folder, std::size_t held_out) {
     return net::image_data(std::move(set), cifar10_classes, net::cifar10_normalisation());
   };
   auto last = images_from(images.train, images.train.count() - held_out);
-  CnnData all{data(std::move(images.train)), data(std::move(last)), data(std::move(images.test))};
+  LabelledImages& train = images.train;
+  const std::vector shape{train.count(), train.channels, train.height, train.width};
+  CnnData all{Array::of(std::move(train.pixels), shape), Array::of(std::move(train.labels)),
+              data(std::move(last)), data(std::move(images.test))};
   // What reading left behind would hide what rows need.
   ::malloc_trim(0);
   return all;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "onward/data/load.hpp"
+#include "onward/io/array.hpp"
 #include "onward/net/data.hpp"
 
 namespace onward::experiments {
@@ -19,9 +20,11 @@ LabelledImages images_before(LabelledImages images, std::size_t count);
 
 /// What rows of the table share.
 struct CnnData {
-  net::Data train;     ///< all training images, those that are held out at the end
-  net::Data held_out;  ///< the last training images again
+  Array pixels, labels;  ///< of all training images, those that are held out at the end
+  net::Data held_out;    ///< the last training images again
   net::Data test;
+
+  std::size_t train_count() const { return labels.size(); }
 };
 /// Throws UsageError if fewer than one image would be left.
 CnnData load_cnn_data(const std::string& folder, std::size_t held_out);

@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "onward/diagnostics/calibration.hpp"
+#include "rows.hpp"
 
 namespace onward::experiments {
 
@@ -61,16 +62,11 @@ struct LogregPoint {
   double seconds, nll, accuracy, log_density;
 };
 
-struct LogregRow {
-  std::string sampler;
-  std::size_t dimension = 0, images = 0;  ///< images that it was trained on
-  std::optional<double> step_size;
-  bool tuned = false;  ///< the step size was looked for in this run
-  double acceptance = 0;
-  std::size_t steps = 0, chains = 1, kept = 0;  ///< steps of each chain; kept draws of all
-  Prediction last, all;  ///< from the last 100 kept draws, as in the paper, and from all
-  double ms_per_step = 0, seconds = 0, set_up_seconds = 0;
-  double peak_bytes = 0;
+/// Kept draws are those of all chains.
+struct LogregRow : SamplerRow {
+  std::size_t images = 0;  ///< that it was trained on
+  Prediction last, all;    ///< from the last 100 kept draws, as in the paper, and from all
+  double set_up_seconds = 0;
   double log_density_start = 0, log_density = 0;  ///< at the start, and the mean over the last 100 kept draws
   double ess_log_density = 0, ess_weights_least = 0, ess_weights_median = 0;  ///< bulk, of kept draws
   std::optional<double> rhat_log_density;                                     ///< with several chains

@@ -14,31 +14,20 @@ ordered_json to_json(const LogregRow& row) {
   auto curve = ordered_json::array();
   for (const auto& point : row.curve)
     curve.push_back({point.seconds, point.nll, point.accuracy, point.log_density});
-  ordered_json json{{"sampler", row.sampler},
-                    {"dimension", row.dimension},
-                    {"images", row.images},
-                    {"nll", row.last.nll},
-                    {"accuracy", row.last.accuracy},
-                    {"ece", row.last.ece},
-                    {"ms_per_step", row.ms_per_step},
-                    {"peak_rss_bytes", row.peak_bytes},
-                    {"log_posterior", row.log_density},
-                    {"log_posterior_start", row.log_density_start},
-                    {"step_size", row.step_size ? ordered_json(*row.step_size) : ordered_json(nullptr)},
-                    {"tuned", row.tuned},
-                    {"acceptance", row.acceptance},
-                    {"steps", row.steps},
-                    {"chains", row.chains},
-                    {"kept", row.kept},
-                    {"all_kept", prediction(row.all)},
-                    {"seconds", row.seconds},
-                    {"set_up_seconds", row.set_up_seconds},
-                    {"ess_log_density", row.ess_log_density},
-                    {"ess_weights_least", row.ess_weights_least},
-                    {"ess_weights_median", row.ess_weights_median}};
-  json["rhat_log_density"] =
-      row.rhat_log_density ? ordered_json(*row.rhat_log_density) : ordered_json(nullptr);
-  json["curve"] = curve;
+  ordered_json json = shared_json(row);
+  json.update({{"images", row.images},
+               {"nll", row.last.nll},
+               {"accuracy", row.last.accuracy},
+               {"ece", row.last.ece},
+               {"log_posterior", row.log_density},
+               {"log_posterior_start", row.log_density_start},
+               {"all_kept", prediction(row.all)},
+               {"set_up_seconds", row.set_up_seconds},
+               {"ess_log_density", row.ess_log_density},
+               {"ess_weights_least", row.ess_weights_least},
+               {"ess_weights_median", row.ess_weights_median},
+               {"rhat_log_density", optional_json(row.rhat_log_density)},
+               {"curve", curve}});
   return json;
 }
 
@@ -48,28 +37,17 @@ LogregRow logreg_row_from_json(const ordered_json& json) {
     return Prediction{number(p.at("nll")), number(p.at("accuracy")), number(p.at("ece"))};
   };
   LogregRow row;
-  row.sampler = json.at("sampler");
-  row.dimension = json.at("dimension");
+  read_shared(json, row);
   row.images = json.value("images", std::size_t{0});  // rows of old have none
   row.last = prediction(json);
   row.all = prediction(json.at("all_kept"));
-  row.ms_per_step = json.at("ms_per_step");
-  row.peak_bytes = json.at("peak_rss_bytes");
   row.log_density = number(json.at("log_posterior"));
   row.log_density_start = number(json.at("log_posterior_start"));
-  if (!json.at("step_size").is_null()) row.step_size = json.at("step_size").get<double>();
-  row.tuned = json.at("tuned");
-  row.acceptance = number(json.at("acceptance"));
-  row.steps = json.at("steps");
-  row.chains = json.at("chains");
-  row.kept = json.at("kept");
-  row.seconds = json.at("seconds");
   row.set_up_seconds = json.at("set_up_seconds");
   row.ess_log_density = number(json.at("ess_log_density"));
   row.ess_weights_least = number(json.at("ess_weights_least"));
   row.ess_weights_median = number(json.at("ess_weights_median"));
-  if (!json.at("rhat_log_density").is_null())
-    row.rhat_log_density = json.at("rhat_log_density").get<double>();
+  row.rhat_log_density = optional_from_json(json.at("rhat_log_density"));
   for (const auto& p : json.at("curve"))
     row.curve.push_back({number(p[0]), number(p[1]), number(p[2]), number(p[3])});
   return row;

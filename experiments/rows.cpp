@@ -178,4 +178,40 @@ bool has_row(const std::string& folder, const RowJob& job) { return kept_row(fol
 
 double number_from_json(const ordered_json& value) { return value.is_null() ? NAN : value.get<double>(); }
 
+ordered_json optional_json(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+std::optional<double> optional_from_json(const ordered_json& value) {
+  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+}
+
+ordered_json shared_json(const SamplerRow& row) {
+  return {{"sampler", row.sampler},
+          {"dimension", row.dimension},
+          {"step_size", optional_json(row.step_size)},
+          {"tuned", row.tuned},
+          {"acceptance", row.acceptance},
+          {"steps", row.steps},
+          {"chains", row.chains},
+          {"kept", row.kept},
+          {"ms_per_step", row.ms_per_step},
+          {"seconds", row.seconds},
+          {"peak_rss_bytes", row.peak_bytes}};
+}
+
+void read_shared(const ordered_json& json, SamplerRow& row) {
+  row.sampler = json.at("sampler");
+  row.dimension = json.at("dimension");
+  row.step_size = optional_from_json(json.at("step_size"));
+  row.tuned = json.at("tuned");
+  row.acceptance = number_from_json(json.at("acceptance"));
+  row.steps = json.at("steps");
+  row.chains = json.at("chains");
+  row.kept = json.at("kept");
+  row.ms_per_step = json.at("ms_per_step");
+  row.seconds = json.at("seconds");
+  row.peak_bytes = json.at("peak_rss_bytes");
+}
+
 }  // namespace onward::experiments

@@ -3,6 +3,7 @@
 // kept in the table's folder and found again when the same row is wanted.
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -36,5 +37,24 @@ bool has_row(const std::string& folder, const RowJob& job);
 
 /// null stands for what is not finite.
 double number_from_json(const nlohmann::ordered_json& value);
+
+/// null stands for a number that there is not.
+nlohmann::ordered_json optional_json(const std::optional<double>& value);
+std::optional<double> optional_from_json(const nlohmann::ordered_json& value);
+
+/// What every row of a sampler has, whatever it sampled.
+struct SamplerRow {
+  std::string sampler;
+  std::size_t dimension = 0;
+  std::optional<double> step_size;
+  bool tuned = false;  ///< the step size was looked for in this run
+  double acceptance = 0;
+  std::size_t steps = 0, chains = 1, kept = 0;  ///< steps of each chain, and kept draws
+  double ms_per_step = 0, seconds = 0;
+  double peak_bytes = 0;  ///< of the process
+};
+/// These fields alone.
+nlohmann::ordered_json shared_json(const SamplerRow& row);
+void read_shared(const nlohmann::ordered_json& json, SamplerRow& row);
 
 }  // namespace onward::experiments

@@ -135,9 +135,13 @@ std::string explain(const CLI::App& app, const CLI::ParseError& problem) {
   return text;
 }
 
-/// CLI11 would take `--out --json` for a folder of that name.
-auto refuse_option_as_value(const CLI::Option* option) {
+/// CLI11 would take `--out --json` for a folder of that name, and an empty word for an option that is not
+/// there.
+auto refuse_no_value(const CLI::Option* option) {
   return [option](const std::string& word) {
+    if (word.empty())
+      throw UsageError(fmt::format("{0} is empty: give it a value, {0} {1}, or leave it out",
+                                   option->get_name(), option->get_type_name()));
     if (word.starts_with("--"))
       throw UsageError(fmt::format("{0} needs a value before {1}: {0} {2}, {3}", option->get_name(), word,
                                    option->get_type_name(), option->get_description()));
@@ -153,7 +157,7 @@ void set_manners(CLI::App& app) {
       if (option->get_expected_max() == 0) option->disable_flag_override();
       if (option->get_expected_max() != 1) continue;
       option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-      if (!option->get_positional()) option->each(refuse_option_as_value(option));
+      if (!option->get_positional()) option->each(refuse_no_value(option));
     }
     if (command->get_group() == "Subcommands") command->group(command_heading);
     set_manners(*command);

@@ -153,7 +153,7 @@ int run(Request& request, const CLI::App& command) {
     check_pretraining(training);
     data = experiments::load_cnn_data(t.data, t.held_out);
     // Without a table the images are for the start's log density alone.
-    if (!t.quality) t.images = std::min(t.images, data->train.count() - t.held_out);
+    if (!t.quality) t.images = std::min(t.images, data->train_count() - t.held_out);
     check_cnn(t, *data);
   } else {
     if (t.quality) t.start = find_start(request);

@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include "model_options.hpp"
+#include "notes.hpp"
 #include "onward/error.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/record/earlier.hpp"
+#include "onward/record/recording.hpp"
 #include "onward/run/setting_fields.hpp"
 
 namespace onward::app {
@@ -64,6 +66,12 @@ std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& f
     words = words_of(ModelSpec::from_json(json["model"]));
     const RunSettings settings = settings_from_json(json["settings"]);
     if (!instead.sampler.empty() && instead.sampler != settings.sampler) forget_sampler(json["settings"]);
+    const auto word = [&, kept = recording_in(json)](const char* field, std::string usual) {
+      return kept.contains(field) && kept[field].is_string() ? kept[field].get<std::string>() : usual;
+    };
+    const Recording usual;
+    Recording{.folder = folder, .format = word("format", usual.format), .keep = word("keep", usual.keep)}
+        .check(words.front());
   } catch (const UsageError& problem) {  // of the file, and not of what was typed
     throw Error(fmt::format("{}: {} (the file was changed, or a later version of onward made it)",
                             RunFolder::open(folder).run_json().string(), problem.what()));
@@ -99,7 +107,20 @@ std::vector<std::string> with_earlier_run(const CLI::App& app, std::vector<std::
   // Whoever asks for so many draws gets so many.
   const Instead instead{.exact_draws = value_of("--draws") && !value_of("--until-ess"),
                         .sampler = resume ? "" : value_of("--sampler").value_or("")};
-  std::vector<std::string> words = words_of_run(*app.get_subcommand("sample"), *folder, instead);
+  // Before its options are looked at, which are another sampler's than the run's.
+  if (const auto sampler = value_of("--sampler"); resume && sampler)
+    if (const ordered_json had = read_run_json(*folder)["settings"]["sampler"]; had != *sampler)
+      throw Error(fmt::format(
+          "the run in {} has the setting sampler {}, not {}: a run that is resumed stays the same; "
+          "leave that out, or begin a new one",
+          *folder, word_of(had), *sampler));
+  const CLI::App& command = *app.get_subcommand("sample");
+  std::vector<std::string> words = words_of_run(command, *folder, instead);
+  if (std::ranges::find(typed, "--quiet") == typed.end())
+    for (const auto& field : missing_settings(read_run_json(*folder)["settings"]))
+      if (!value_of(option_of(field)))
+        say("note: {} does not say {}: the default is taken\n", RunFolder::open(*folder).run_json().string(),
+            option_of(field));
   auto own = typed.begin() + 1;
   if (own != typed.end() && !own->starts_with("-")) {
     if (*own != words.front())

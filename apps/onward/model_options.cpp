@@ -7,6 +7,7 @@
 
 #include "help.hpp"
 #include "onward/error.hpp"
+#include "onward/io/json.hpp"
 #include "onward/util/suggest.hpp"
 #include "program.hpp"
 
@@ -105,7 +106,9 @@ ModelSpec spec_of(const ModelWords& words) {
       throw UsageError(fmt::format("`{}` belongs to the model{} {}, not to {}", field,
                                    others.size() == 1 ? "" : "s", joined(others), kind.name));
     }
-    spec.options[field] = parse_value(*option, value);
+    const bool is_json = option->type == Type::json && value.starts_with('{');
+    spec.options[field] = is_json ? parse_json<nlohmann::ordered_json>(value, typed_option(*option))
+                                  : parse_value(*option, value);
   }
   return spec;
 }

@@ -27,7 +27,6 @@ using nlohmann::ordered_json;
 
 /// What is wrong with --out is told before pilots take their time.
 void check_folder(const SampleSettings& s) {
-  if (s.out == "") throw UsageError("--out is empty: name a folder, or leave it out, or write --out none");
   if (s.resume && s.force)
     throw UsageError("--resume goes on with a run and --force replaces it: leave one of them out");
   if (s.out && s.out != "none" && !s.resume) RunFolder::check(*s.out, s.force);
@@ -183,6 +182,11 @@ void read_words(SampleSettings& s) {
   if (s.run.until_ess && s.keep != "draws")
     throw UsageError(fmt::format(
         "--until-ess judges draws, which --keep {} does not keep: leave one of them out", s.keep));
+  if (s.max_draws && s.run_words.contains("min_draws") && s.run.min_draws > *s.max_draws)
+    throw UsageError(fmt::format(
+        "--min-draws {} is more than --max-draws {}: the run would end before it is first judged; "
+        "give a smaller --min-draws or a larger --max-draws",
+        s.run.min_draws, *s.max_draws));
   check_choosable(s.run);
 }
 

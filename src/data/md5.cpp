@@ -28,6 +28,12 @@ std::string Md5::hex() {
 
 namespace onward {
 
+Fingerprint fingerprint(std::span<const std::byte> bytes) {
+  detail::Md5 md5;
+  md5.update(bytes);
+  return {md5.hex(), bytes.size()};
+}
+
 Fingerprint fingerprint(const std::filesystem::path& path) {
   detail::InputFile file(path, {"data file", "Get it anew"});
   detail::Md5 sum;

@@ -39,8 +39,9 @@ void check_together(const OptionValues& given, Family family) {
     throw UsageError("`trials` is missing: glm needs `trials` FILE for the binomial family");
 }
 
-/// Reads the files and checks everything.
-RegressionPosterior make_posterior(const OptionValues& given, std::shared_ptr<ThreadPool> pool) {
+/// Reads the data and checks everything.
+RegressionPosterior make_posterior(const OptionValues& given, const BuildFor& what_for,
+                                   std::shared_ptr<ThreadPool> pool) {
   const Family family = family_of(given);
   check_together(given, family);
   std::vector<std::string> names;
@@ -48,13 +49,14 @@ RegressionPosterior make_posterior(const OptionValues& given, std::shared_ptr<Th
   PosteriorOptions options = posterior_options(given, family, given.flag("intercept"), std::move(names));
 
   RowOptions rows;
-  const auto y = read_rows("y", given.text("y"));
-  if (given.has("trials")) rows.trials = read_rows("trials", given.text("trials"));
-  if (given.has("offset")) rows.offset = read_rows("offset", given.text("offset"));
-  if (given.has("weights")) rows.weights = read_rows("weights", given.text("weights"));
+  const auto numbers = [&](const char* field) { return read_rows(field, what_for.array(given, field)); };
+  const auto y = numbers("y");
+  if (given.has("trials")) rows.trials = numbers("trials");
+  if (given.has("offset")) rows.offset = numbers("offset");
+  if (given.has("weights")) rows.weights = numbers("weights");
   auto observations = std::make_shared<Observations>(family, y, rows);
-  auto design =
-      std::make_shared<Design>(read_design(given.text("x"), given.flag("intercept"), options.column_names));
+  auto design = std::make_shared<Design>(
+      read_design(what_for.array(given, "x"), given.flag("intercept"), options.column_names));
   return {std::move(design), std::move(observations), std::move(options), std::move(pool)};
 }
 
@@ -62,8 +64,8 @@ Model build_regression(const OptionValues& given, const BuildFor& what_for) {
   if (given.has("formula") || given.has("data")) return build_from_formula(given, what_for);
   std::shared_ptr<ThreadPool> pool;
   if (what_for.run != nullptr) pool = std::make_shared<ThreadPool>(threads_or_all(what_for.run->threads));
-  RegressionPosterior posterior = make_posterior(given, std::move(pool));
-  auto data = data_arrays(given, posterior);
+  RegressionPosterior posterior = make_posterior(given, what_for, std::move(pool));
+  auto data = data_arrays(given, what_for, posterior);
   Model model = regression_model(std::move(posterior));
   model.data = std::move(data);
   return model;
@@ -75,14 +77,14 @@ std::vector<Option> describe_options() {
   std::vector<Option> options = formula_options();
   const std::vector<Option> others{
       {.name = "x",
-       .type = file,
+       .type = array,
        .help = "instead of a table: the predictors, one row for each observation, in .npy"},
-      {.name = "y", .type = file, .help = "the outcomes, in .npy"},
+      {.name = "y", .type = array, .help = "the outcomes, in .npy"},
       {.name = "family", .help = "one of " + joined(family_names()), .required = true},
       {.name = "link", .help = "for bernoulli: logit, probit or cloglog", .otherwise = "logit"},
-      {.name = "trials", .type = file, .help = "binomial: the number of trials of each row, in .npy"},
-      {.name = "offset", .type = file, .help = "what is added to the predictor of each row, in .npy"},
-      {.name = "weights", .type = file, .help = "how many times each row counts, in .npy"},
+      {.name = "trials", .type = array, .help = "binomial: the number of trials of each row, in .npy"},
+      {.name = "offset", .type = array, .help = "what is added to the predictor of each row, in .npy"},
+      {.name = "weights", .type = array, .help = "how many times each row counts, in .npy"},
       {.name = "prior",
        .help = "in words, any number of times: \"b ~ normal(0, 2.5)\", \"b[age] ~ student_t(3, 0, 1)\", "
                "\"sd(g) ~ exponential(1)\", \"cor ~ lkj(2)\"; of all coefficients also " +

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "model_data.hpp"
 #include "onward/glm/log_likelihood.hpp"
-#include "onward/io/npy.hpp"
+#include "onward/io/array.hpp"
 
 namespace onward::glm {
 namespace {
@@ -18,30 +19,33 @@ NumberType type_for(const std::string& dtype) {
 }
 
 /// X row after row, some of them at a time.
-ValueSource rows_of(const std::string& file) {
-  return [file](const auto& take) {
-    NpyReader reader(file);
-    const NpyHeader header = reader.header();
+ValueSource rows_of(const ArraySource& source) {
+  return [source](const auto& take) {
+    std::optional<NpyReader> reader;
+    if (!source.held) reader.emplace(source.word);
+    const NpyHeader header = reader ? reader->header() : *source.held;
     constexpr std::size_t most = std::size_t{1} << 16;  // numbers in memory
-    const std::size_t columns = header.columns(), together = std::max<std::size_t>(most / columns, 1);
+    const std::size_t rows = header.rows(), columns = header.columns(),
+                      together = std::max<std::size_t>(most / columns, 1);
     std::vector<double> part;
-    if (header.fortran_order) {
-      std::move(reader).read_all().visit([&](const auto& values) {
-        for (std::size_t i = 0; i < header.rows(); ++i) {
-          part.resize(columns);
-          for (std::size_t j = 0; j < columns; ++j)
-            part[j] = static_cast<double>(values[i + j * header.column_stride()]);
-          take(part);
-        }
-      });
+    if (reader && !header.fortran_order) {
+      for (std::size_t first = 0; first < rows; first += together) {
+        part.resize(std::min(together, rows - first) * columns);
+        reader->next(std::span(part));
+        take(part);
+      }
+      reader->finish();
       return;
     }
-    for (std::size_t first = 0; first < header.rows(); first += together) {
-      part.resize(std::min(together, header.rows() - first) * columns);
-      reader.next(std::span(part));
-      take(part);
-    }
-    reader.finish();
+    const Array array = reader ? Array(std::move(*reader).read_all()) : *source.held;
+    array.visit([&](const auto& values) {
+      part.resize(columns);
+      for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t j = 0; j < columns; ++j)
+          part[j] = static_cast<double>(values[i * header.row_stride() + j * header.column_stride()]);
+        take(part);
+      }
+    });
   };
 }
 
@@ -84,23 +88,25 @@ ParameterShapes coefficient_arrays(const RegressionPosterior& posterior) {
   return arrays;
 }
 
-std::vector<DataArray> data_arrays(const OptionValues& given, const RegressionPosterior& posterior) {
+std::vector<DataArray> data_arrays(const OptionValues& given, const BuildFor& what_for,
+                                   const RegressionPosterior& posterior) {
   using enum DataArray::Role;
   const std::size_t rows = posterior.observations().rows();
   std::vector<DataArray> arrays;
-  const NpyHeader x = NpyReader(given.text("x")).header();
+  const ArraySource source = what_for.array(given, "x");
+  const NpyHeader x = source.header();
   arrays.push_back({constant,
                     {.name = "x",
                      .shape = {rows, x.columns()},
                      .dims = {"observation", "predictor"},
                      .coordinates = {{}, posterior.options().column_names}},
                     type_for(x.dtype),
-                    rows_of(given.text("x"))});
+                    rows_of(source)});
   for (const char* field : {"y", "trials", "offset", "weights"})
     if (given.has(field))
       arrays.push_back(
           {field == std::string("y") ? observed : constant, by_observation(field, rows), NumberType::float64,
-           [field, file = given.text(field)](const auto& take) { take(read_rows(field, file)); }});
+           [field, from = what_for.array(given, field)](const auto& take) { take(read_rows(field, from)); }});
   return arrays;
 }
 

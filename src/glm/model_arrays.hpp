@@ -6,7 +6,7 @@
 
 #include "onward/glm/posterior.hpp"
 #include "onward/io/named_arrays.hpp"
-#include "onward/util/option.hpp"
+#include "onward/model/model.hpp"
 
 namespace onward::glm {
 
@@ -14,8 +14,9 @@ namespace onward::glm {
 ParameterShapes coefficient_arrays(const RegressionPosterior& posterior);
 
 /// y as observed; x, trials, offset and weights as constants. They are read anew from their files, part by
-/// part.
-std::vector<DataArray> data_arrays(const OptionValues& given, const RegressionPosterior& posterior);
+/// part, or from memory.
+std::vector<DataArray> data_arrays(const OptionValues& given, const BuildFor& what_for,
+                                   const RegressionPosterior& posterior);
 
 /// As a function of a draw. Shares the posterior's data.
 LogLikelihood log_likelihood(const RegressionPosterior& posterior);

@@ -8,52 +8,51 @@
 #include <fmt/format.h>
 
 #include "onward/error.hpp"
-#include "onward/io/npy.hpp"
 #include "onward/util/printable.hpp"
 
 namespace onward::glm {
 
-std::vector<double> read_rows(const std::string& field, const std::string& file) {
-  const NpyArray array = read_npy(file);
+std::vector<double> read_rows(const std::string& field, const ArraySource& source) {
+  const Array array = source.read();
   if (array.shape.empty() || array.shape.size() > 2)
-    throw Error(fmt::format("`{}` {} has shape ({}): it must hold one number a row", field, file,
+    throw Error(fmt::format("`{}` {} has shape ({}): it must hold one number a row", field, source.word,
                             fmt::join(array.shape, ", ")));
   if (array.shape.size() == 2 && array.shape[0] != 1 && array.shape[1] != 1)
-    throw Error(fmt::format("`{}` {} holds {} x {} numbers: it must hold one a row", field, file,
+    throw Error(fmt::format("`{}` {} holds {} x {} numbers: it must hold one a row", field, source.word,
                             array.rows(), array.columns()));
   return array.to_doubles();
 }
 
-Design read_design(const std::string& file, bool intercept, std::span<const std::string> names) {
-  NpyReader reader(file);
-  const NpyHeader header = reader.header();
+Design read_design(const ArraySource& source, bool intercept, std::span<const std::string> names) {
+  std::optional<NpyReader> reader;
+  if (!source.held) reader.emplace(source.word);
+  const NpyHeader header = reader ? reader->header() : *source.held;
+  const auto whole = [&] { return reader ? Array(std::move(*reader).read_all()) : *source.held; };
   if (header.shape.empty() || header.shape.size() > 2)
     throw Error(
-        fmt::format("`x` {} has shape ({}): it must have two dimensions, one row for each observation", file,
-                    fmt::join(header.shape, ", ")));
-  if (header.dtype == "|u1" && !header.fortran_order) {
-    const NpyArray array = std::move(reader).read_all();
-    return Design::bytes(array.as<std::uint8_t>(), header.rows(), header.columns(), 1, 0, intercept);
+        fmt::format("`x` {} has shape ({}): it must have two dimensions, one row for each observation",
+                    source.word, fmt::join(header.shape, ", ")));
+  if (header.dtype == "|u1" && !header.fortran_order)
+    return Design::bytes(whole().as<std::uint8_t>(), header.rows(), header.columns(), 1, 0, intercept);
+  if (reader && !header.fortran_order) {  // not all of it need be in memory at once
+    Design design = Design::from_rows(
+        header.rows(), header.columns(), intercept,
+        [&](std::size_t, std::span<double> row) { reader->next(row); }, names);
+    reader->finish();
+    return design;
   }
-  if (header.fortran_order) {
-    const NpyArray array = std::move(reader).read_all();
-    std::optional<Design> design;
-    array.visit([&](const auto& values) {
-      design = Design::from_rows(
-          header.rows(), header.columns(), intercept,
-          [&](std::size_t i, std::span<double> row) {
-            for (std::size_t j = 0; j < row.size(); ++j)
-              row[j] = static_cast<double>(values[i + j * header.column_stride()]);
-          },
-          names);
-    });
-    return std::move(*design);
-  }
-  Design design = Design::from_rows(
-      header.rows(), header.columns(), intercept,
-      [&](std::size_t, std::span<double> row) { reader.next(row); }, names);
-  reader.finish();
-  return design;
+  const Array array = whole();
+  std::optional<Design> design;
+  array.visit([&](const auto& values) {
+    design = Design::from_rows(
+        header.rows(), header.columns(), intercept,
+        [&](std::size_t i, std::span<double> row) {
+          for (std::size_t j = 0; j < row.size(); ++j)
+            row[j] = static_cast<double>(values[i * header.row_stride() + j * header.column_stride()]);
+        },
+        names);
+  });
+  return std::move(*design);
 }
 
 std::vector<std::string> read_names(const std::string& file) {

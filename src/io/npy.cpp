@@ -21,13 +21,6 @@ using detail::InputFile;
 
 static_assert(std::endian::native == std::endian::little, "arrays are stored and used as little-endian");
 
-/// Bytes of an element; 0 if the word is not known.
-std::size_t element_bytes(std::string_view dtype) {
-  std::size_t bytes = 0;
-  detail::with_npy_type(dtype, [&]<class T>(T) { bytes = sizeof(T); });
-  return bytes;
-}
-
 /// A number of elements from untrusted sizes; nothing if it does not fit.
 std::optional<std::size_t> product(const std::vector<std::size_t>& sizes) {
   std::size_t total = 1;
@@ -113,6 +106,12 @@ NpyHeader parse_dictionary(const InputFile& file, std::string_view text) {
 
 }  // namespace
 
+std::size_t element_bytes(std::string_view dtype) {
+  std::size_t bytes = 0;
+  detail::with_npy_type(dtype, [&]<class T>(T) { bytes = sizeof(T); });
+  return bytes;
+}
+
 std::size_t NpyHeader::size() const {
   const auto total = product(shape);
   if (!total) throw Error("an array's shape is too large");
@@ -131,15 +130,15 @@ std::size_t NpyHeader::columns() const {
   return shape.size() == 2 ? shape[1] : 1;
 }
 
-void NpyArray::require_dtype(const std::string& wanted) const {
-  if (dtype != wanted)
+void detail::require_dtype(const NpyHeader& header, const std::string& wanted) {
+  if (header.dtype != wanted)
     throw Error(fmt::format("an array of '{}' where '{}' is needed: convert it with array.astype('{}').",
-                            dtype, wanted, wanted));
+                            header.dtype, wanted, wanted));
 }
 
-std::vector<double> NpyArray::to_doubles() const {
+std::vector<double> detail::to_doubles(std::string_view dtype, std::span<const std::byte> bytes) {
   std::vector<double> out;
-  visit([&](auto values) {
+  visit_elements(dtype, bytes, [&](auto values) {
     out.resize(values.size());
     std::ranges::transform(values, out.begin(), [](auto value) { return static_cast<double>(value); });
   });

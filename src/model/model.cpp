@@ -64,6 +64,22 @@ ordered_json Model::to_json() const {
   return json;
 }
 
+ArraySource BuildFor::array(const OptionValues& options, const std::string& field) const {
+  const std::string word = options.text(field);
+  const auto name = name_in_memory(word);
+  if (!name) return {word};
+  const auto found = arrays.find(*name);
+  if (found != arrays.end()) return {word, found->second};
+  std::vector<std::string> names;
+  for (const auto& [given, array] : arrays) names.push_back(given);
+  throw Error(fmt::format(
+      "`{}` {} is an array in memory, and {}: hand the array over under that name, or save it to a .npy file "
+      "and name that",
+      field, word,
+      names.empty() ? "none was handed over"
+                    : fmt::format("those that were handed over are called {}", joined(names))));
+}
+
 Model build(const ModelSpec& spec, const BuildFor& what_for) {
   return model_registry().build(spec, what_for);
 }

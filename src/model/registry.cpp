@@ -22,12 +22,45 @@ ordered_json fingerprint_json(const std::string& file) {
   return {{"bytes", print.bytes}, {"md5", print.md5}};
 }
 
-/// Throws Error for a file that is gone or is not what it was.
-void check_files(const ModelSpec& spec) {
+ordered_json fingerprint_json(const Array& array) {
+  const Fingerprint print = fingerprint(array.bytes);
+  ordered_json json{{"shape", array.shape}, {"dtype", array.dtype}};
+  if (array.fortran_order) json["fortran_order"] = true;
+  json["bytes"] = print.bytes;
+  json["md5"] = print.md5;
+  return json;
+}
+
+/// In whatever order their fields are: files that were read may have another.
+bool same(const ordered_json& a, const ordered_json& b) { return nlohmann::json(a) == nlohmann::json(b); }
+
+/// Throws UsageError for arrays that are not what they say, and Error for those that options name and nobody
+/// handed over.
+void check_arrays(const OptionValues& values, std::span<const Option> options, const BuildFor& what_for) {
+  for (const auto& [name, array] : what_for.arrays) array.check("the array " + name);
+  for (const auto& option : options) {
+    if (option.type == Option::Type::array) what_for.array(values, option.name);
+    if (option.type == Option::Type::file && name_in_memory(values.text(option.name)))
+      throw UsageError(fmt::format("`{}` {} is an array in memory, but a file is needed: {}", option.name,
+                                   values.text(option.name), option.help));
+  }
+}
+
+/// Throws Error for a file that is gone or is not what it was, and for an array that is another.
+void check_files(const ModelSpec& spec, const BuildFor& what_for) {
   for (const auto& [file, print] : spec.files.items()) {
+    if (const auto name = name_in_memory(file)) {
+      const auto found = what_for.arrays.find(*name);
+      if (found != what_for.arrays.end() && !same(fingerprint_json(found->second), print))
+        throw Error(
+            fmt::format("the array {} is not the one that {} was specified with: hand over that one, or "
+                        "leave its checksum out",
+                        *name, spec.kind));
+      continue;
+    }
     if (!std::filesystem::exists(file))
       throw Error(fmt::format("{} is gone, which {} was specified with: put it back", file, spec.kind));
-    if (fingerprint_json(file) != print)
+    if (!same(fingerprint_json(file), print))
       throw Error(
           fmt::format("{} has changed since {} was specified with it: put the old file back, or leave its "
                       "checksum out",
@@ -68,7 +101,8 @@ std::vector<std::string> ModelRegistry::kinds_with(std::string_view option) cons
 Model ModelRegistry::build(const ModelSpec& spec, const BuildFor& what_for) const {
   const ModelKind& kind = find(spec.kind);
   const OptionValues options(kind.name, kind.options, spec.options);
-  check_files(spec);
+  check_arrays(options, kind.options, what_for);
+  check_files(spec, what_for);
   Model model = kind.build(options, what_for);
   // What the kind has filled in, and what was given otherwise.
   const ordered_json filled_in = std::move(model.spec.options);
@@ -78,8 +112,10 @@ Model ModelRegistry::build(const ModelSpec& spec, const BuildFor& what_for) cons
       if (values->contains(option.name) && !model.spec.options.contains(option.name))
         model.spec.options[option.name] = values->at(option.name);
   if (what_for.checksums)
-    for (const auto& file : OptionValues(kind.name, kind.options, model.spec.options).files())
-      model.spec.files[file] = fingerprint_json(file);
+    for (const auto& file : OptionValues(kind.name, kind.options, model.spec.options).files()) {
+      const auto name = name_in_memory(file);
+      model.spec.files[file] = name ? fingerprint_json(what_for.arrays.at(*name)) : fingerprint_json(file);
+    }
   // A kind that knows the words of a start has set it.
   if (!what_for.start.empty() && model.start.word != what_for.start)
     model.start = parse_start(what_for.start, kind.name, model.dimension());

@@ -24,14 +24,26 @@ void check_first(std::size_t asked, std::size_t there) {
 Normalisation cifar10_normalisation() { return {{0.4914f, 0.4822f, 0.4465f}, {0.2470f, 0.2435f, 0.2616f}}; }
 
 Inputs Inputs::values(const Shape& shape, std::vector<float> values) {
+  const auto kept = std::make_shared<const std::vector<float>>(std::move(values));
+  return Inputs::values(shape, *kept, kept);
+}
+
+Inputs Inputs::values(const Shape& shape, std::span<const float> values, std::shared_ptr<const void> owner) {
   Inputs inputs;
   inputs.shape_ = shape;
   inputs.count_ = rows_of(values.size(), shape.size(), "inputs");
-  inputs.values_ = std::make_shared<const std::vector<float>>(std::move(values));
+  inputs.values_ = values;
+  inputs.owner_ = std::move(owner);
   return inputs;
 }
 
 Inputs Inputs::pixels(const Shape& shape, std::vector<std::uint8_t> pixels, const Normalisation& normalise) {
+  const auto kept = std::make_shared<const std::vector<std::uint8_t>>(std::move(pixels));
+  return Inputs::pixels(shape, *kept, normalise, kept);
+}
+
+Inputs Inputs::pixels(const Shape& shape, std::span<const std::uint8_t> pixels,
+                      const Normalisation& normalise, std::shared_ptr<const void> owner) {
   Inputs inputs;
   inputs.shape_ = shape;
   inputs.count_ = rows_of(pixels.size(), shape.size(), "pixels");
@@ -44,13 +56,12 @@ Inputs Inputs::pixels(const Shape& shape, std::vector<std::uint8_t> pixels, cons
     inputs.scale_.push_back(1 / (255 * normalise.sd[c]));
     inputs.shift_.push_back(-normalise.mean[c] / normalise.sd[c]);
   }
-  inputs.pixels_ = std::make_shared<const std::vector<std::uint8_t>>(std::move(pixels));
+  inputs.pixels_ = pixels;
+  inputs.owner_ = std::move(owner);
   return inputs;
 }
 
-std::size_t Inputs::bytes() const {
-  return pixels_ ? pixels_->size() : values_ ? values_->size() * sizeof(float) : 0;
-}
+std::size_t Inputs::bytes() const { return pixels_.size_bytes() + values_.size_bytes(); }
 
 Inputs Inputs::first(std::size_t count) const {
   check_first(count, count_);
@@ -64,11 +75,11 @@ void Inputs::read_channels_last(std::size_t first, std::size_t count, float* out
   for (std::size_t row = first; row < first + count; ++row, out += shape_.size())
     for (std::size_t c = 0; c < channels; ++c) {
       const std::size_t from = row * shape_.size() + c * plane;
-      if (pixels_)
+      if (!pixels_.empty())
         for (std::size_t i = 0; i < plane; ++i)
-          out[i * channels + c] = static_cast<float>((*pixels_)[from + i]) * scale_[c] + shift_[c];
+          out[i * channels + c] = static_cast<float>(pixels_[from + i]) * scale_[c] + shift_[c];
       else
-        for (std::size_t i = 0; i < plane; ++i) out[i * channels + c] = (*values_)[from + i];
+        for (std::size_t i = 0; i < plane; ++i) out[i * channels + c] = values_[from + i];
     }
 }
 

@@ -48,8 +48,10 @@ class Fields {
     return size_of(key, *value, least);
   }
   std::size_t size_of(const std::string& key, const ordered_json& value, std::uint64_t least) const {
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least ||
-        value.get<std::uint64_t>() > most_of_a_size)
+    // What was parsed is unsigned; what a program writes as 3 is signed.
+    const bool whole =
+        value.is_number_integer() && (value.is_number_unsigned() || value.get<std::int64_t>() >= 0);
+    if (!whole || value.get<std::uint64_t>() < least || value.get<std::uint64_t>() > most_of_a_size)
       fail(fmt::format("\"{}\" is {}: it must be a whole number from {} to {}", key, shown(value), least,
                        most_of_a_size));
     return value.get<std::size_t>();
@@ -237,18 +239,29 @@ Description description_from_json(const ordered_json& json, const std::string& w
   return description;
 }
 
-Description read_description(const std::filesystem::path& file) {
-  return description_from_json(parse_json<ordered_json>(detail::read_whole(file), file.string()),
-                               file.string());
+namespace {
+
+ordered_json read_json(const std::filesystem::path& file) {
+  return parse_json<ordered_json>(detail::read_whole(file), file.string());
 }
 
-Layout read_layout(const std::filesystem::path& file) {
-  Description description = read_description(file);
+}  // namespace
+
+Description read_description(const std::filesystem::path& file) {
+  return description_from_json(read_json(file), file.string());
+}
+
+Layout layout_from_json(const ordered_json& json, const std::string& where) {
+  Description description = description_from_json(json, where);
   try {
     return Layout(std::move(description));
   } catch (const UsageError& problem) {
-    throw Error(fmt::format("{}: {}", file.string(), problem.what()));
+    throw Error(fmt::format("{}: {}", where, problem.what()));
   }
+}
+
+Layout read_layout(const std::filesystem::path& file) {
+  return layout_from_json(read_json(file), file.string());
 }
 
 void write_description(const std::filesystem::path& file, const Description& description) {

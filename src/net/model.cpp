@@ -41,8 +41,21 @@ void check_together(const OptionValues& given) {
   if (data == (x || y) || x != y)
     throw UsageError(
         "net needs data of one kind: `x` FILE and `y` FILE, both of them, or `data` NAME and neither");
+  if (data && given.has("pixel_mean"))
+    throw UsageError("`pixel_mean` and `pixel_sd` go with `x`: the pixels of `data` have theirs");
   if (data && (given.has("test_x") || given.has("test_y")))
     throw UsageError("`test_x` and `test_y` go with `x` and `y`: `data` has test images of its own");
+}
+
+/// In messages: the file with the layers, or the field that has them.
+std::string name_of_layers(const OptionValues& given) {
+  const ordered_json& net = given.json().at("net");
+  return net.is_string() ? net.get<std::string>() : "`net`";
+}
+
+Layout layout_of(const OptionValues& given) {
+  const ordered_json& net = given.json().at("net");
+  return net.is_string() ? read_layout(net.get<std::string>()) : layout_from_json(net, name_of_layers(given));
 }
 
 /// Answers are vectors, so the last layer must give one.
@@ -217,15 +230,18 @@ std::vector<std::string> idle_options(const OptionValues& given, const RunSettin
   return notes;
 }
 
-/// Rows in the table: what fits a screen.
-std::size_t shown_rows(std::size_t outputs, std::size_t rows) {
-  return std::min(std::clamp<std::size_t>(50 / outputs, 1, 20), rows);
+/// Rows in the table: those that are wanted, or what fits a screen.
+std::size_t shown_rows(const OptionValues& given, std::size_t outputs, std::size_t rows) {
+  const auto wanted = given.count("show_rows");
+  if (wanted && *wanted > rows)
+    throw Error(fmt::format("`show_rows` {} was asked for and there are {}", *wanted, rows));
+  return wanted.value_or(std::min(std::clamp<std::size_t>(50 / outputs, 1, 20), rows));
 }
 
 Model build_network(const OptionValues& given, const BuildFor& what_for) {
   check_together(given);
-  const Layout layout = read_layout(given.text("net"));
-  check_output(given.text("net"), layout);
+  const Layout layout = layout_of(given);
+  check_output(name_of_layers(given), layout);
   check_parameters(layout);
   const std::string start = what_for.start.empty() ? "lecun" : what_for.start;
   check_start_word(start, std::array<std::string, 3>{"lecun", "zeros", "random"});
@@ -242,7 +258,7 @@ Model build_network(const OptionValues& given, const BuildFor& what_for) {
           ? Network(layout)
           : Network(layout, statistics == start && weights ? weights->statistics
                                                            : read_weights(statistics, layout).statistics));
-  const auto sets = std::make_shared<Sets>(read_sets(given, layout));
+  const auto sets = std::make_shared<Sets>(read_sets(given, what_for, layout));
   const bool is_large = layout.parameter_count() > large_network;
   Needs needs;
   if (what_for.run != nullptr) {
@@ -259,7 +275,7 @@ Model build_network(const OptionValues& given, const BuildFor& what_for) {
       fit_posterior(given, needs, std::move(network), sets->train, options, nullptr));
   if (needs.for_mala) check_gradient_memory(given, needs, *posterior);
 
-  const std::size_t rows = shown_rows(layout.output().size(), sets->test.count());
+  const std::size_t rows = shown_rows(given, layout.output().size(), sets->test.count());
   Model model(shows_predictions(given, layout) ? AnyTarget(PredictionView(*posterior, sets->test.first(rows)))
                                                : AnyTarget(*posterior));
   if (weights || start == "lecun")
@@ -292,10 +308,10 @@ Model build_network(const OptionValues& given, const BuildFor& what_for) {
 std::vector<Option> describe_options() {
   using enum Option::Type;
   return {
-      {.name = "net", .type = file, .help = "describes the layers, in JSON", .required = true},
+      {.name = "net", .type = json, .help = "describes the layers, in JSON", .required = true},
       {.name = "data", .help = "images in place of `x` and `y`: " + joined(data_names())},
-      {.name = "x", .type = file, .help = "the inputs, one row for each observation, in .npy"},
-      {.name = "y", .type = file, .help = "the answers, in .npy"},
+      {.name = "x", .type = array, .help = "the inputs, one row for each observation, in .npy"},
+      {.name = "y", .type = array, .help = "the answers, in .npy"},
       {.name = "likelihood",
        .type = word,
        .help = "gaussian or softmax",
@@ -307,10 +323,10 @@ std::vector<Option> describe_options() {
        .otherwise = "all",
        .least = 1},
       {.name = "test_x",
-       .type = file,
+       .type = array,
        .help = "rows to predict, in .npy",
        .otherwise = "those of `x`; with `data` its test images"},
-      {.name = "test_y", .type = file, .help = "their answers, for scores, in .npy"},
+      {.name = "test_y", .type = array, .help = "their answers, for scores, in .npy"},
       {.name = "test_images",
        .type = count,
        .help = "rows that are predicted",
@@ -319,6 +335,11 @@ std::vector<Option> describe_options() {
       {.name = "standardise",
        .type = flag,
        .help = "x and y (or pixels) to mean 0 and sd 1; sigma and predictions are in these units"},
+      {.name = "pixel_mean",
+       .help = "bytes: a pixel p of a channel stands for (p/255 - mean) / sd; a mean for each channel, with "
+               "commas",
+       .otherwise = "0"},
+      {.name = "pixel_sd", .help = "bytes: an sd for each channel, with commas", .otherwise = "1"},
       {.name = "prior_sd", .type = number, .help = "of every weight and bias", .otherwise = "1"},
       {.name = "sigma", .type = number, .help = "gaussian: sd of the noise", .otherwise = "sampled"},
       {.name = "statistics",
@@ -341,6 +362,12 @@ std::vector<Option> describe_options() {
        .otherwise = "weights if but one layer has any",
        .words = {"predictions", "weights"},
        .for_runs = true},
+      {.name = "show_rows",
+       .type = count,
+       .help = "predictions: how many rows the table and the CSV files have, the first so many",
+       .otherwise = "what fits a screen",
+       .least = 1,
+       .for_runs = true},
       {.name = "keep_activations",
        .type = bytes,
        .help = "`directions` blocks or units: memory for activations below the layer that moves, such as 1G",
@@ -353,6 +380,12 @@ std::vector<Option> describe_options() {
 }
 
 }  // namespace
+
+NetworkPosterior posterior_of(const Model& model) {
+  if (const auto* view = model.target.get_if<PredictionView>()) return view->posterior();
+  if (const auto* posterior = model.target.get_if<NetworkPosterior>()) return *posterior;
+  throw UsageError(fmt::format("the model {} is no network: it has no such posterior", model.spec.kind));
+}
 
 void register_models(ModelRegistry& registry) {
   registry.add({.name = "net",

@@ -1,6 +1,7 @@
 #include "model_data.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -8,7 +9,7 @@
 
 #include "onward/data/load.hpp"
 #include "onward/error.hpp"
-#include "onward/io/npy.hpp"
+#include "onward/io/array.hpp"
 #include "onward/util/suggest.hpp"
 
 namespace onward::net {
@@ -58,11 +59,15 @@ ordered_json units_json(const std::vector<Unit>& units) {
 /// An array whose first index counts rows, with no more rows than wanted.
 struct Rows {
   std::string field, file;
-  NpyArray array;
+  Array array;
+  bool in_memory;                   // before it was asked for
   std::size_t count = 0, each = 1;  // rows, and entries of one
 
-  Rows(std::string field_name, const std::string& file_name, std::optional<std::size_t> wanted)
-      : field(std::move(field_name)), file(file_name), array(read_npy(file_name)) {
+  Rows(std::string field_name, const ArraySource& source, std::optional<std::size_t> wanted)
+      : field(std::move(field_name)),
+        file(source.word),
+        array(source.read()),
+        in_memory(source.held.has_value()) {
     if (array.shape.empty())
       throw Error(
           fmt::format("`{}` {} holds one number: it must hold one row for each observation", field, file));
@@ -78,6 +83,8 @@ struct Rows {
   }
 
   bool bytes() const { return array.dtype == "|u1"; }
+  /// Whether to use the array where it is: of a file of which little is wanted that little is copied.
+  bool shared() const { return in_memory || count == array.shape[0]; }
   bool whole_numbers() const {
     return array.dtype[1] == 'i' || array.dtype[1] == 'u' || array.dtype[1] == 'b';
   }
@@ -104,13 +111,17 @@ struct Rows {
     array.visit([&](const auto& stored) {
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(stored[i]);
     });
+    check_finite(values);
+    return values;
+  }
+
+  void check_finite(std::span<const float> values) const {
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!std::isfinite(values[i]))
         throw Error(
             fmt::format("`{}` {}: row {} (counted from 1) has the entry {}: every entry must be a finite "
                         "number",
                         field, file, i / each + 1, values[i]));
-    return values;
   }
 };
 
@@ -170,7 +181,18 @@ Inputs make_inputs(const Rows& rows, const Layout& layout, bool standardise, std
     const auto pixels = rows.array.as<std::uint8_t>().first(rows.count * rows.each);
     if (units.empty())
       units = standardise ? units_of_pixels(pixels, channels, plane) : std::vector<Unit>(channels);
-    return Inputs::pixels(in, {pixels.begin(), pixels.end()}, by_channel(units, in, plane));
+    if (units.size() != channels)
+      throw UsageError(
+          fmt::format("`pixel_mean` has {} numbers and `{}` {} has {} channels: give one for each",
+                      units.size(), rows.field, rows.file, channels));
+    const Normalisation normalise = by_channel(units, in, plane);
+    if (rows.shared()) return Inputs::pixels(in, pixels, normalise, rows.array.owner);
+    return Inputs::pixels(in, {pixels.begin(), pixels.end()}, normalise);
+  }
+  if (!standardise && rows.shared() && rows.array.dtype == detail::npy_dtype<float>()) {
+    const auto values = rows.array.as<float>().first(rows.count * rows.each);
+    rows.check_finite(values);
+    return Inputs::values(in, values, rows.array.owner);
   }
   auto values = rows.floats();
   if (standardise && units.empty()) units = units_of(values, rows.each);
@@ -230,14 +252,53 @@ void enough(const std::string& field, std::optional<std::size_t> wanted, std::si
     throw Error(fmt::format("`{}` {} was asked for and there are {}", field, *wanted, there));
 }
 
-Sets from_files(const OptionValues& given, const Layout& layout) {
+/// Numbers with commas between them.
+std::vector<double> parse_numbers(const std::string& field, const std::string& text) {
+  std::vector<double> numbers;
+  for (const char *at = text.data(), *const end = at + text.size(); at <= end; ++at) {
+    double number = 0;
+    const auto [stop, error] = std::from_chars(at, end, number);
+    if (error != std::errc{} || !std::isfinite(number) || (stop != end && *stop != ','))
+      throw UsageError(fmt::format(
+          "`{}` {} is not usable: it must be numbers with commas between them, such as 0.485,0.456,0.406",
+          field, text));
+    numbers.push_back(number);
+    at = stop;
+  }
+  return numbers;
+}
+
+/// What `pixel_mean` and `pixel_sd` say of the channels of bytes; empty if they are not there.
+std::vector<Unit> units_of_channels(const OptionValues& given, const Rows& x) {
+  const bool mean = given.has("pixel_mean"), sd = given.has("pixel_sd");
+  if (mean != sd) throw UsageError("`pixel_mean` and `pixel_sd` go together: give both or neither");
+  if (!mean) return {};
+  if (given.flag("standardise"))
+    throw UsageError("`pixel_mean` says what pixels are measured by, and so does `standardise`: give one");
+  if (!x.bytes())
+    throw UsageError(fmt::format("`pixel_mean` is for bytes, and `x` {} has elements of type '{}'", x.file,
+                                 x.array.dtype));
+  const auto means = parse_numbers("pixel_mean", given.text("pixel_mean")),
+             sds = parse_numbers("pixel_sd", given.text("pixel_sd"));
+  if (means.size() != sds.size())
+    throw UsageError(fmt::format("`pixel_mean` has {} numbers and `pixel_sd` {}: they must be as many",
+                                 means.size(), sds.size()));
+  std::vector<Unit> units;
+  for (std::size_t c = 0; c < means.size(); ++c) units.push_back({means[c], sds[c]});
+  return units;
+}
+
+Sets from_files(const OptionValues& given, const BuildFor& what_for, const Layout& layout) {
   const auto wanted = given.count("images"), wanted_tests = given.count("test_images");
   const bool standardise = given.flag("standardise");
-  const Rows x("x", given.text("x"), wanted), y("y", given.text("y"), wanted);
+  const auto rows = [&](const char* field, std::optional<std::size_t> count) {
+    return Rows(field, what_for.array(given, field), count);
+  };
+  const Rows x = rows("x", wanted), y = rows("y", wanted);
   same_rows(x, y);
   enough("images", wanted, x.array.shape[0]);
   const bool classes = is_classes(given, y, layout);
-  std::vector<Unit> x_units, y_units;
+  std::vector<Unit> x_units = units_of_channels(given, x), y_units;
   Data train{make_inputs(x, layout, standardise, x_units),
              make_answers(y, layout, classes, standardise, y_units)};
   Sets sets{train, train.inputs, train.answers, true, {}, {}};
@@ -256,7 +317,7 @@ Sets from_files(const OptionValues& given, const Layout& layout) {
   if (given.has("test_y") && !given.has("test_x"))
     throw UsageError("`test_y` goes with `test_x`: give both or neither");
   if (given.has("test_x")) {
-    const Rows test_x("test_x", given.text("test_x"), wanted_tests);
+    const Rows test_x = rows("test_x", wanted_tests);
     enough("test_images", wanted_tests, test_x.array.shape[0]);
     if (test_x.bytes() != x.bytes())
       throw Error(
@@ -266,7 +327,7 @@ Sets from_files(const OptionValues& given, const Layout& layout) {
     sets.test_answers.reset();
     sets.own_rows = false;
     if (given.has("test_y")) {
-      const Rows test_y("test_y", given.text("test_y"), wanted_tests);
+      const Rows test_y = rows("test_y", wanted_tests);
       same_rows(test_x, test_y);
       sets.test_answers = make_answers(test_y, layout, classes, standardise, y_units);
     }
@@ -336,8 +397,8 @@ Sets from_name(const OptionValues& given, const Layout& layout) {
 
 }  // namespace
 
-Sets read_sets(const OptionValues& given, const Layout& layout) {
-  return given.has("data") ? from_name(given, layout) : from_files(given, layout);
+Sets read_sets(const OptionValues& given, const BuildFor& what_for, const Layout& layout) {
+  return given.has("data") ? from_name(given, layout) : from_files(given, what_for, layout);
 }
 
 }  // namespace onward::net

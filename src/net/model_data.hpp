@@ -1,6 +1,6 @@
 #pragma once
-// What networks learn from and predict: arrays in files, or images by the name of their data set. Messages
-// name the field of the specification that a file was given by.
+// What networks learn from and predict: arrays in files or in memory, or images by the name of their data
+// set. Messages name the field of the specification that a file was given by.
 
 #include <optional>
 #include <string>
@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "onward/model/model.hpp"
 #include "onward/net/data.hpp"
 #include "onward/net/description.hpp"
-#include "onward/util/option.hpp"
 
 namespace onward::net {
 
@@ -25,7 +25,7 @@ struct Sets {
 };
 
 /// Reads what the options say, and checks it against what the network takes and gives.
-Sets read_sets(const OptionValues& given, const Layout& layout);
+Sets read_sets(const OptionValues& given, const BuildFor& what_for, const Layout& layout);
 
 /// What `data` may be.
 std::vector<std::string> data_names();

@@ -12,6 +12,7 @@
 #include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/io/stan_csv.hpp"
+#include "onward/util/option.hpp"
 
 namespace onward {
 namespace {
@@ -36,10 +37,9 @@ void require_same(const ordered_json& now, const ordered_json& then, const std::
                        b = then.contains(field) ? then.at(field) : ordered_json();
     if (nlohmann::json(a) == nlohmann::json(b)) continue;  // in whatever order their fields are
     if (what == "files")
-      throw Error(
-          fmt::format("{} has changed since the run in {} began: put the old file back, or begin a "
-                      "new run",
-                      field, folder.string()));
+      throw Error(fmt::format(
+          "{} has changed since the run in {} began: {}, or begin a new run", field, folder.string(),
+          name_in_memory(field) ? "hand over the array that it had" : "put the old file back"));
     throw Error(fmt::format(
         "the run in {} has the {} {} {}, not {}: a run that is resumed stays the same; leave that out, or "
         "begin a new one",
@@ -135,7 +135,7 @@ Resume read_resume(const fs::path& folder, const ordered_json& about, const std:
   require_same(folder, about, stored.about);
   for (const ChainCheckpoint& chain : stored.checkpoint.chains)
     if (const auto draws = about["settings"]["draws"].get<std::size_t>(); draws < chain.draws)
-      throw UsageError(
+      throw Error(
           fmt::format("the run in {} has {} draws a chain already, more than `draws` {}: ask for "
                       "more than it has, or leave that out",
                       folder.string(), chain.draws, draws));

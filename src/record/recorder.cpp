@@ -113,7 +113,7 @@ void Recorder::begin(const RunSettings& resolved, std::size_t dimension, ordered
                                 .name_indices = name_indices_,
                                 .found = found_});
   for (const auto& [field, value] : earlier.items())  // how the sampler was chosen, say
-    if (field != "recording" && !run_json_.contains(field)) run_json_[field] = value;
+    if (field != "recording" && field != "problem" && !run_json_.contains(field)) run_json_[field] = value;
   for (const char* field : {"choice", "tuning"})
     if (earlier.contains(field)) found_[field] = earlier[field];
 }
@@ -177,11 +177,14 @@ Run Recorder::run(ChainMaker& maker, Hooks hooks) {
     Run run = run_chains(maker, settings_, hooks);
     if (folder_) folder_->replace();
     return run;
-  } catch (...) {
+  } catch (const std::exception& problem) {
+    run_json_["problem"] = problem.what();
     try {
       write_run_json("failed");
-    } catch (const std::exception& error) {  // a full disk, say: what went wrong first is what to end with
-      if (hooks.notes) hooks.notes({error.what()});
+    } catch (const std::exception& error) {
+      // A full disk, say: what went wrong first is what to end with. The word itself needs no room.
+      const bool said = folder_ && detail::overwrite_status(*folder_, "failed");
+      if (hooks.notes && !said) hooks.notes({error.what()});
     }
     throw;
   }

@@ -1,5 +1,9 @@
 #include "run_file.hpp"
 
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
 #include "onward/io/csv_names.hpp"
 #include "onward/io/json.hpp"
 #include "onward/version.hpp"
@@ -22,6 +26,22 @@ ordered_json run_json(const RunDescription& run) {
 void write_run_json(const RunFolder& folder, ordered_json json, const std::string& status) {
   json["status"] = status;
   write_file_atomically(folder.run_json(), json_text(json, 1) + "\n");
+}
+
+bool overwrite_status(const RunFolder& folder, const std::string& status) {
+  std::fstream file(folder.run_json(), std::ios::in | std::ios::out | std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  constexpr std::string_view key = "\"status\": \"";
+  const std::size_t begin = text.find(key);
+  if (begin == std::string::npos) return false;
+  const std::size_t word = begin + key.size(), quote = text.find('"', word);
+  if (quote == std::string::npos || status.size() > quote - word) return false;
+  // Spaces before the comma make up for what is shorter.
+  const std::string now = status + '"' + std::string(quote - word - status.size(), ' ');
+  file.clear();
+  file.seekp(static_cast<std::streamoff>(word));
+  file.write(now.data(), static_cast<std::streamsize>(now.size()));
+  return static_cast<bool>(file.flush());
 }
 
 const char* status_word(Ending ending) {

@@ -22,6 +22,10 @@ struct RunDescription {
 nlohmann::ordered_json run_json(const RunDescription& run);
 void write_run_json(const RunFolder& folder, nlohmann::ordered_json json, const std::string& status);
 
+/// Puts another status into the file that is there, in its place: that takes no room on a disk that is full.
+/// False if it cannot be done, as for a word that is longer than the one before.
+bool overwrite_status(const RunFolder& folder, const std::string& status);
+
 /// What run.json says of a run that ended so.
 const char* status_word(Ending ending);
 

@@ -142,12 +142,14 @@ std::vector<SettingField> make_fields() {
        .help = "steps from one kept draw to the next",
        .otherwise = "by the pilots of the sampler auto; else 1, D for line samplers",
        .least = 1}));
-  fields.push_back(plain<&RunSettings::until_ess>(
+  SettingField until_ess = plain<&RunSettings::until_ess>(
       {.name = "until_ess",
        .type = number,
        .help = "go on until every bulk and tail ESS is so large and R-hat < 1.01",
        .otherwise = "so many `draws` are made",
-       .range = Range{}}));
+       .range = Range{}});
+  until_ess.optional = true;
+  fields.push_back(std::move(until_ess));
   SettingField min_draws = plain<&RunSettings::min_draws>(
       {.name = "min_draws",
        .type = count,
@@ -158,6 +160,7 @@ std::vector<SettingField> make_fields() {
   min_draws.get = [](const RunSettings& s) {
     return s.until_ess ? ordered_json(s.min_draws) : ordered_json();
   };
+  min_draws.optional = true;
   fields.push_back(std::move(min_draws));
   fields.push_back(plain<&RunSettings::chains>(
       {.name = "chains", .type = count, .help = "independent chains", .least = 1}));
@@ -226,6 +229,20 @@ RunSettings settings_from_json(const ordered_json& json) {
   }
   if (s.sampler != choose_sampler_word) settle_options(find_sampler(s.sampler), s.sampler_options);
   return s;
+}
+
+std::vector<std::string> missing_settings(const ordered_json& json) {
+  std::vector<std::string> missing;
+  const auto look_for = [&](const std::string& name) {
+    if (!json.contains(name) || json.at(name).is_null()) missing.push_back(name);
+  };
+  const std::string name = json.value("sampler", ordered_json()).is_string() ? json.at("sampler") : "";
+  const SamplerInfo& sampler = find_sampler(name.empty() ? usual_sampler : name);
+  for (const auto& field : setting_fields())
+    if (field.stored && !field.optional && concerns(field.option.name, sampler)) look_for(field.option.name);
+  if (name.empty()) return missing;  // whose options it might have is not known
+  for (const auto& option : sampler.options) look_for(option.name);
+  return missing;
 }
 
 }  // namespace onward

@@ -61,8 +61,13 @@ void check_word(const Option& option, const std::string& word) {
 
 void check_value(const Option& option, const ordered_json& value) {
   switch (option.type) {
+    case Type::json:
+      if (!value.is_string() && !value.is_object())
+        unusable(option, shown(value), "it must be the name of a file, or a JSON object");
+      return;
     case Type::text:
     case Type::file:
+    case Type::array:
     case Type::word:
       if (!value.is_string()) unusable(option, shown(value), "it must be text");
       if (option.type == Type::word) check_word(option, value.get<std::string>());
@@ -104,6 +109,8 @@ std::string value_word(const Option& option) {
     case Type::word:
       return "WORD";
     case Type::file:
+    case Type::array:
+    case Type::json:
       return "FILE";
     case Type::number:
       return "X";
@@ -115,6 +122,12 @@ std::string value_word(const Option& option) {
       break;
   }
   return "";
+}
+
+std::optional<std::string> name_in_memory(std::string_view word) {
+  constexpr std::string_view prefix = "memory:";
+  if (!word.starts_with(prefix)) return std::nullopt;
+  return std::string(word.substr(prefix.size()));
 }
 
 std::optional<double> parse_bytes(std::string_view text) {
@@ -217,9 +230,11 @@ std::optional<double> OptionValues::bytes(std::string_view name) const {
 
 std::vector<std::string> OptionValues::files() const {
   std::vector<std::string> files;
-  for (const auto& option : known_)
-    if (option.type == Type::file && has(option.name) && !text(option.name).empty())
-      files.push_back(text(option.name));
+  for (const auto& option : known_) {
+    if (option.type != Type::file && option.type != Type::array && option.type != Type::json) continue;
+    const ordered_json* value = find(option.name);
+    if (value != nullptr && value->is_string() && *value != "") files.push_back(value->get<std::string>());
+  }
   return files;
 }
 

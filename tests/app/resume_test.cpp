@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string often = " --seed 1 --quiet --checkpoint-seconds 0.01 ";
 const std::string glm = "glm --x x.npy --y yes.npy --family bernoulli --draws 1500";
@@ -163,7 +164,7 @@ TEST_F(ResumeTest, MoreDrawsProlongARun) {
   sampled("--resume --draws 300 --quiet --out run");
   expect_same("whole", "run");
   EXPECT_GE(json_file("run/summary.json")["seconds"]["warmup"].get<double>(), seconds / 2);
-  wrong_usage("sample --resume --out run --draws 200", {"300 draws a chain already", "--draws 200"});
+  cannot("sample --resume --out run --draws 200", {"300 draws a chain already", "--draws 200"});
 }
 
 TEST_F(ResumeTest, ACompleteRunHasNothingLeftToDo) {
@@ -256,6 +257,9 @@ TEST_F(ResumeTest, RunJsonMustBeWhole) {
   later["settings"]["inner"] = "two";
   refused(later.dump(), {"run/run.json: `inner` two"});
   later = json::parse(good);
+  later["keep"] = "everything";
+  refused(later.dump(), {"run/run.json: `keep` everything is not known"});
+  later = json::parse(good);
   later["settings"]["draws"] = "many";
   put("run/run.json", later.dump());
   cannot("sample --from run --out new", {"run/run.json: `draws` many"});
@@ -271,11 +275,27 @@ TEST_F(ResumeTest, RunJsonMustBeWhole) {
   EXPECT_EQ(json_file("run/run.json").at("remark"), "mine");
 }
 
+TEST_F(ResumeTest, WhatRunJsonDoesNotSayIsTold) {
+  sampled("funnel --dim 3 --sampler mala --draws 20 --out run");
+  EXPECT_THAT(onward("sample --from run --out same").err, Not(HasSubstr("does not say")));
+  json less = json_file("run/run.json");
+  less["settings"].erase("thin");
+  less["settings"]["warmup"] = nullptr;
+  put("run/run.json", less.dump());
+  const Outcome outcome = onward("sample --from run --out again");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("run/run.json does not say --thin: the default is taken"));
+  EXPECT_THAT(outcome.err, HasSubstr("--warmup"));
+  EXPECT_THAT(onward("sample --from run --out given --thin 1 --warmup 100").err,
+              Not(HasSubstr("does not say")));
+}
+
 TEST_F(ResumeTest, OptionsThatWouldMakeAnotherRunAreRefused) {
   sampled("funnel --dim 3 --sampler mala --draws 100 --out run" + often);
   const std::string line = "sample --resume --out run --draws 200 ";
   cannot(line + "--seed 2", {"setting seed 1, not 2"});
-  cannot(line + "--sampler rwm", {"the run in run has the setting"});
+  cannot(line + "--sampler rwm", {"the run in run has the setting sampler mala, not rwm"});
+  cannot(line + "--sampler newton-line", {"the run in run has the setting sampler mala, not newton-line"});
   cannot(line + "--chains 2", {"setting chains 4, not 2"});
   cannot(line + "--thin 2", {"setting thin 1, not 2"});
   cannot(line + "--dim 4", {"model's dim 3, not 4"});

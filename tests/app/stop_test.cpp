@@ -131,6 +131,7 @@ TEST_F(Stop, AFullDiskKeepsWhatWasSampled) {
   EXPECT_THAT(outcome.err, HasSubstr("File too large"));
   EXPECT_THAT(outcome.err, HasSubstr("fewer draws"));
   EXPECT_EQ(json_file("run/run.json").at("status"), "failed");
+  EXPECT_THAT(json_file("run/run.json").at("problem").get<std::string>(), HasSubstr("File too large"));
   expect_whole_lines("run/chain-1.csv");
   expect_whole_lines("run/chain-2.csv");
   const Outcome again = onward("summary run");

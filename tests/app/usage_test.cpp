@@ -153,7 +153,15 @@ TEST_F(Usage, MissingWords) {
   wrong_usage("sample funnel --max-seconds", {"--max-seconds needs a value", "--max-seconds X"});
   wrong_usage("sample funnel --out --json", {"--out needs a value before --json"});
   wrong_usage("sample funnel --draws --json", {"--draws needs a value before --json", "--draws N"});
-  refuses(2, {"sample", "funnel", "--out", ""}, {"--out is empty", "--out none"});
+  for (const char* option :
+       {"--out", "--dim", "--draws", "--sampler", "--init", "--bias-correction", "--tune"})
+    refuses(2, {"sample", "funnel", option, ""}, {std::string(option) + " is empty", "leave it out"});
+}
+
+TEST_F(Usage, ARunIsJudgedBeforeItMustEnd) {
+  wrong_usage("sample funnel --until-ess 100 --min-draws 500 --max-draws 499",
+              {"--min-draws 500 is more than --max-draws 499"});
+  wrong_usage("sample funnel --min-draws 2000 --max-draws 1000", {"--min-draws 2000", "--max-draws 1000"});
 }
 
 TEST_F(Usage, FlagsTakeNoValue) { wrong_usage("sample funnel --quiet=5", {"--quiet takes no value"}); }

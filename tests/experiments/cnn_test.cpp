@@ -96,7 +96,7 @@ TEST_F(Cnn, PretrainingSaysWhatIsMissing) {
 TEST_F(Cnn, ChainsThatHardlyMoveScoreAsTheStart) {
   train();
   const CnnData data = load_cnn(settings);
-  EXPECT_EQ(data.train.count(), 300u);
+  EXPECT_EQ(data.train_count(), 300u);
   EXPECT_EQ(data.held_out.count(), 50u);
   const CnnStart start = cnn_start(settings, data);
   EXPECT_TRUE(std::isfinite(start.log_density));

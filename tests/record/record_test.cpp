@@ -13,6 +13,7 @@
 #include "onward/io/stan_csv.hpp"
 #include "onward/onward.hpp"
 #include "onward/record/earlier.hpp"
+#include "src/record/run_file.hpp"
 
 namespace onward::testing {
 namespace {
@@ -96,6 +97,24 @@ TEST_F(RecordTest, ARunInMemoryIsSaved) {
   save(run, path("saved"), "again", true);
   EXPECT_EQ(read_run_json(path("saved")).at("model").at("name"), "again");
   EXPECT_THAT(error_of([&] { ended_before_checkpoint(path("saved")); }), HasSubstr("no checkpoint"));
+}
+
+/// On a disk that is full no file can be made, but bytes of one that is there can be changed.
+TEST_F(RecordTest, TheStatusCanBeChangedInPlace) {
+  save(sample(normal(), quick), path("saved"));
+  const RunFolder folder = RunFolder::open(path("saved"));
+  const auto size = std::filesystem::file_size(folder.run_json());
+  const auto before = read_run_json(path("saved"));
+  EXPECT_TRUE(detail::overwrite_status(folder, "failed"));
+  auto after = read_run_json(path("saved"));
+  EXPECT_EQ(after.at("status"), "failed");
+  EXPECT_EQ(std::filesystem::file_size(folder.run_json()), size);
+  after["status"] = before.at("status");
+  EXPECT_EQ(after, before);
+  EXPECT_FALSE(detail::overwrite_status(folder, "interrupted"));  // longer than what is there
+  EXPECT_EQ(read_run_json(path("saved")).at("status"), "failed");
+  std::filesystem::remove(folder.run_json());
+  EXPECT_FALSE(detail::overwrite_status(folder, "failed"));
 }
 
 TEST_F(RecordTest, ARunWithoutDrawsIsNotSaved) {

@@ -2,8 +2,10 @@
 // What tells a file from a changed one: its size and the MD5 of its contents. It shows damage and mistakes,
 // not forgery.
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 
 namespace onward {
@@ -13,6 +15,7 @@ struct Fingerprint {
   std::uint64_t bytes = 0;
 };
 
+Fingerprint fingerprint(std::span<const std::byte> bytes);
 /// Of a file's contents, gzip undone.
 Fingerprint fingerprint(const std::filesystem::path& path);
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace onward {
@@ -65,6 +66,29 @@ struct NpyHeader {
   std::size_t column_stride() const { return fortran_order ? rows() : 1; }
 };
 
+namespace detail {
+/// Throws Error unless the elements are of that type.
+void require_dtype(const NpyHeader& header, const std::string& wanted);
+
+template <class T>
+std::span<const T> elements(const NpyHeader& header, std::span<const std::byte> bytes) {
+  require_dtype(header, npy_dtype<T>());
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+template <class F>
+void visit_elements(std::string_view dtype, std::span<const std::byte> bytes, F&& f) {
+  with_npy_type(dtype, [&]<class T>(T) {
+    f(std::span<const T>(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)));
+  });
+}
+
+std::vector<double> to_doubles(std::string_view dtype, std::span<const std::byte> bytes);
+}  // namespace detail
+
+/// Bytes of an element of a type that NumPy calls so; 0 if the word is not known.
+std::size_t element_bytes(std::string_view dtype);
+
 /// A .npy array as stored, little-endian.
 struct NpyArray : NpyHeader {
   std::vector<std::byte> data;
@@ -72,24 +96,18 @@ struct NpyArray : NpyHeader {
   /// The elements without a copy; T must be what dtype says (double, float, std::int64_t, std::uint8_t, ...).
   template <class T>
   std::span<const T> as() const {
-    require_dtype(detail::npy_dtype<T>());
-    return {reinterpret_cast<const T*>(data.data()), data.size() / sizeof(T)};
+    return detail::elements<T>(*this, data);
   }
 
   /// Calls `f` with the elements as a std::span<const T>, T being what dtype says; true and false are bytes.
   template <class F>
   void visit(F&& f) const {
-    detail::with_npy_type(dtype, [&]<class T>(T) {
-      f(std::span<const T>(reinterpret_cast<const T*>(data.data()), data.size() / sizeof(T)));
-    });
+    detail::visit_elements(dtype, data, std::forward<F>(f));
   }
 
   /// The elements of any dtype as doubles, in the order of the file (64-bit integers beyond 2^53 are
   /// rounded).
-  std::vector<double> to_doubles() const;
-
- private:
-  void require_dtype(const std::string& wanted) const;
+  std::vector<double> to_doubles() const { return detail::to_doubles(dtype, data); }
 };
 
 /// A .npy file read piece by piece, for arrays that are to be stored in another form: memory for the array

@@ -4,10 +4,16 @@
 //     auto model = onward::build({"glm", {{"x", "x.npy"}, {"y", "y.npy"}, {"family", "poisson"}}});
 //     auto run = onward::sample(std::move(model), {.draws = 1000, .seed = 1});
 //
+// Arrays may be in memory instead, where a specification names them:
+//
+//     auto model = onward::build({"glm", {{"x", "memory:x"}, {"y", "memory:y"}, {"family", "poisson"}}},
+//                                {.arrays = {{"x", Array::of(x, {100, 3})}, {"y", Array::of(y)}}});
+//
 // Kinds of models are in a registry (registry.hpp).
 
 #include <concepts>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,11 +22,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "onward/io/array.hpp"
 #include "onward/io/named_arrays.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/run/chain.hpp"
 #include "onward/run/run.hpp"
 #include "onward/target/target.hpp"
+#include "onward/util/option.hpp"
 
 namespace onward {
 
@@ -28,8 +36,8 @@ namespace onward {
 struct ModelSpec {
   std::string kind = {};  ///< "funnel", "glm", ...
   nlohmann::ordered_json options = nlohmann::ordered_json::object();
-  /// Size and checksum of each file that was read, by its path. Where these are given, build() refuses files
-  /// that have changed.
+  /// Size and checksum of each file that was read, by its path, and shape, type and checksum of each array
+  /// that was in memory, by memory:NAME. Where these are given, build() refuses what has changed.
   nlohmann::ordered_json files = nlohmann::ordered_json::object();
 
   /// One flat object: "name" is the kind, then the options, then "files" if there are any.
@@ -124,7 +132,12 @@ struct BuildFor {
   /// Where chains begin, in words: zeros, random[:SCALE], a file, or what else a kind knows; empty: the
   /// kind's own choice.
   std::string start = {};
-  bool checksums = true;  ///< of files: they are read once more for that
+  bool checksums = true;  ///< of files and arrays: they are read once more for that
+  /// Arrays in memory, by the names that options call them: memory:NAME.
+  std::map<std::string, Array> arrays = {};
+
+  /// What an option of type array names. Throws Error if it is an array in memory that is not among these.
+  ArraySource array(const OptionValues& options, const std::string& field) const;
 };
 
 /// By the registry of this process (registry.hpp). Throws UsageError for a specification that makes no sense,

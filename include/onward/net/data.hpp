@@ -26,6 +26,10 @@ class Inputs {
   /// Row after row, each channel after channel, row after row. Throws UsageError if the size does not fit.
   static Inputs values(const Shape& shape, std::vector<float> values);
   static Inputs pixels(const Shape& shape, std::vector<std::uint8_t> pixels, const Normalisation& normalise);
+  /// The same of memory that the owner keeps.
+  static Inputs values(const Shape& shape, std::span<const float> values, std::shared_ptr<const void> owner);
+  static Inputs pixels(const Shape& shape, std::span<const std::uint8_t> pixels,
+                       const Normalisation& normalise, std::shared_ptr<const void> owner);
 
   const Shape& shape() const { return shape_; }
   std::size_t count() const { return count_; }
@@ -39,8 +43,9 @@ class Inputs {
  private:
   Shape shape_;
   std::size_t count_ = 0;
-  std::shared_ptr<const std::vector<float>> values_;
-  std::shared_ptr<const std::vector<std::uint8_t>> pixels_;
+  std::span<const float> values_;         // either these
+  std::span<const std::uint8_t> pixels_;  // or these
+  std::shared_ptr<const void> owner_;
   std::vector<float> scale_, shift_;  // a channel's pixel p stands for p * scale + shift
 };
 

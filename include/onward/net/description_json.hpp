@@ -26,7 +26,8 @@ Description description_from_json(const nlohmann::ordered_json& json, const std:
 
 /// Throws Error as above, also for what is no JSON.
 Description read_description(const std::filesystem::path& file);
-/// Also checks that the shapes fit, naming the file in what Layout says.
+/// Also check that the shapes fit, naming the file in what Layout says.
+Layout layout_from_json(const nlohmann::ordered_json& json, const std::string& where);
 Layout read_layout(const std::filesystem::path& file);
 void write_description(const std::filesystem::path& file, const Description& description);
 

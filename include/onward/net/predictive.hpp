@@ -66,6 +66,7 @@ class PredictionView {
  public:
   PredictionView(NetworkPosterior posterior, Inputs inputs);
 
+  const NetworkPosterior& posterior() const { return posterior_; }
   std::size_t dimension() const { return posterior_.dimension(); }
   Jet jet(VectorView theta, VectorView v, Order order) { return posterior_.jet(theta, v, order); }
   Jet jet_from(const VectorSource& theta, const VectorSource* v, Order order) {

@@ -4,7 +4,9 @@
 // describe as options of their own (sampler/samplers.hpp) comes besides.
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "onward/run/settings.hpp"
 #include "onward/sampler/samplers.hpp"
@@ -17,6 +19,7 @@ struct SettingField {
   void (*set)(RunSettings&, const nlohmann::ordered_json&);
   bool (*concerns)(const SamplerInfo&) = nullptr;  ///< nothing here: it concerns all samplers
   bool stored = true;                              ///< in run.json: the number of threads decides nothing
+  bool optional = false;                           ///< some runs have none of it
 };
 std::span<const SettingField> setting_fields();
 
@@ -30,5 +33,8 @@ nlohmann::ordered_json settings_json(const RunSettings& resolved);
 /// of a file, is left for whoever builds the model: `start.word` has it. Throws UsageError for fields that
 /// are not known and values that cannot be.
 RunSettings settings_from_json(const nlohmann::ordered_json& json);
+
+/// What such an object does not say, though every run of its sampler has it: whoever reads it takes defaults.
+std::vector<std::string> missing_settings(const nlohmann::ordered_json& json);
 
 }  // namespace onward

@@ -134,6 +134,13 @@ class AnyTarget {
   AnyTarget& operator=(AnyTarget&&) noexcept = default;
   ~AnyTarget() = default;
 
+  /// The target that was given, if it is a T; else null.
+  template <class T>
+  const T* get_if() const {
+    const auto* model = dynamic_cast<const Model<T>*>(model_.get());
+    return model == nullptr ? nullptr : &model->target;
+  }
+
   std::size_t dimension() const { return model_->dimension(); }
   Jet jet(VectorView theta, VectorView v, Order order);
   double value(VectorView theta) { return jet(theta, {}, Order::value).value; }

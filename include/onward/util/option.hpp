@@ -29,9 +29,11 @@ struct Range {
 
 struct Option {
   enum class Type {
-    text,    ///< a string
-    word,    ///< one of `words`
-    file,    ///< the path of a file that is read
+    text,   ///< a string
+    word,   ///< one of `words`
+    file,   ///< the path of a file that is read
+    array,  ///< the path of a .npy file that is read, or memory:NAME, an array that whoever builds hands over
+    json,   ///< the path of a JSON file that is read, or the object itself
     number,  ///< within `range` if there is one; otherwise finite or not, as its user may have it
     count,   ///< a whole number, from `least` to `most`
     flag,    ///< true or false; false unless `on_by_default`
@@ -61,6 +63,9 @@ nlohmann::ordered_json parse_value(const Option& option, const std::string& text
 /// Throws UsageError that names the option, the value and what is allowed unless the value can be its own.
 void check_value(const Option& option, const nlohmann::ordered_json& value);
 
+/// The NAME of memory:NAME; nothing if the word is another.
+std::optional<std::string> name_in_memory(std::string_view word);
+
 /// The number of bytes that "300M", "2G" or "1000" stands for.
 std::optional<double> parse_bytes(std::string_view text);
 
@@ -80,7 +85,8 @@ class OptionValues {
   bool flag(std::string_view name) const;
   std::optional<double> bytes(std::string_view name) const;
 
-  /// Paths of all files that were given, in the order of the descriptions.
+  /// Paths of all files that were given, in the order of the descriptions; arrays in memory too, as
+  /// memory:NAME.
   std::vector<std::string> files() const;
   /// What was given, in the order of the descriptions.
   const nlohmann::ordered_json& json() const { return values_; }
