@@ -12,6 +12,8 @@ void add_sample(CLI::App& app, Action& action);
 void add_evaluate(CLI::App& app, Action& action);
 void add_summary(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
+void add_loo(CLI::App& app, Action& action);
+void add_hypothesis(CLI::App& app, Action& action);
 void add_lists(CLI::App& app, Action& action);
 /// What to type instead, if a model's name was given as a command.
 std::string hint_for_model(const std::string& word);

@@ -23,6 +23,8 @@ int main(int argc, char** argv) {
         add_evaluate(app, action);
         add_summary(app, action);
         add_replay(app, action);
+        add_loo(app, action);
+        add_hypothesis(app, action);
         add_lists(app, action);
         add_lab(app, action);
         add_data(app, action);

@@ -42,8 +42,7 @@ const std::vector<double>& normal_scores() {
     constexpr double count = 1000, offset = 3.0 / 8;
     std::vector<double> z;
     for (double rank = 1; rank <= count; ++rank)
-      z.push_back(
-          quantile(boost::math::normal_distribution<>(), (rank - offset) / (count - 2 * offset + 1)));
+      z.push_back(quantile(boost::math::normal_distribution<>(), (rank - offset) / (count - 2 * offset + 1)));
     return z;
   }();
   return scores;
@@ -80,8 +79,8 @@ class Walk {
   /// Whether it came to the end. `take(observation, log_likelihoods)` is called from several threads.
   template <class Take>
   bool run(const Take& take) {
-    const std::size_t together =
-        std::clamp<std::size_t>(options_.block_bytes / (all_draws_ * sizeof(double)), 1, source_.observations);
+    const std::size_t together = std::clamp<std::size_t>(options_.block_bytes / (all_draws_ * sizeof(double)),
+                                                         1, source_.observations);
     for (std::size_t first = 0; first < source_.observations; first += together) {
       const std::size_t count = std::min(together, source_.observations - first);
       fill(first, count);
@@ -147,10 +146,10 @@ class Walk {
   }
 
   [[noreturn]] void refuse() const {
-    throw Error(
-        fmt::format("the log likelihood of observation {} is {} at draw {} of chain {}: look at that row of "
-                    "the data, and at the draw",
-                    first_bad_ + 1, bad_value_, bad_draw_ % source_.draws + 1, bad_draw_ / source_.draws + 1));
+    throw Error(fmt::format(
+        "the log likelihood of observation {} is {} at draw {} of chain {}: look at that row of "
+        "the data, and at the draw",
+        first_bad_ + 1, bad_value_, bad_draw_ % source_.draws + 1, bad_draw_ / source_.draws + 1));
   }
 
   static constexpr double fill_share = 0.7;
@@ -169,7 +168,8 @@ class Walk {
 void count_k(Loo& result) {
   result.least_n_eff.fill(nan);
   for (const LooPoint& point : result.points) {
-    const auto at = static_cast<std::size_t>(std::ranges::lower_bound(Loo::k_limits, point.k) - Loo::k_limits.begin());
+    const auto at =
+        static_cast<std::size_t>(std::ranges::lower_bound(Loo::k_limits, point.k) - Loo::k_limits.begin());
     ++result.k_counts[at];
     result.least_n_eff[at] = std::fmin(result.least_n_eff[at], point.n_eff);  // passes over NaN
   }
@@ -252,13 +252,15 @@ std::vector<ComparedModel> compare_models(std::span<const std::vector<double>> e
   if (elpds.empty()) return {};
   for (const auto& elpd : elpds)
     if (elpd.size() != elpds.front().size())
-      throw UsageError(fmt::format("models of {} and of {} observations cannot be compared: fit them to the same data",
-                                   elpds.front().size(), elpd.size()));
+      throw UsageError(
+          fmt::format("models of {} and of {} observations cannot be compared: fit them to the same data",
+                      elpds.front().size(), elpd.size()));
   std::vector<double> totals;
   for (const auto& elpd : elpds) totals.push_back(std::accumulate(elpd.begin(), elpd.end(), 0.0));
   std::vector<ComparedModel> order(elpds.size());
   for (std::size_t m = 0; m < order.size(); ++m) order[m].model = m;
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](const ComparedModel& row) { return totals[row.model]; });
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](const ComparedModel& row) { return totals[row.model]; });
   const auto& best = elpds[order.front().model];
   std::vector<double> difference(best.size());
   for (ComparedModel& row : order) {

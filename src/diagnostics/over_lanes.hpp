@@ -15,8 +15,7 @@ void over_lanes(std::span<const double> in, std::span<double> out, const Functio
   using Lanes = simd::Batch<double>;
   constexpr std::size_t width = simd::lanes_v<Lanes>;
   std::size_t i = 0;
-  for (; i + width <= in.size(); i += width)
-    function(Lanes::load_unaligned(&in[i])).store_unaligned(&out[i]);
+  for (; i + width <= in.size(); i += width) function(Lanes::load_unaligned(&in[i])).store_unaligned(&out[i]);
   for (; i < in.size(); ++i) out[i] = function(in[i]);
 }
 

@@ -121,23 +121,25 @@ TEST(Loo, WrongVariantsAreCaught) {
     return negative;
   };
   // The right way finds nothing wrong.
-  EXPECT_EQ(wrong("elpd", [&](auto values) {
-    return elpd_by(psis(ratios(values), relative_efficiency(values, chains)), values);
-  }), 0u);
+  EXPECT_EQ(wrong("elpd",
+                  [&](auto values) {
+                    return elpd_by(psis(ratios(values), relative_efficiency(values, chains)), values);
+                  }),
+            0u);
   // Weights as they are, without smoothing.
-  EXPECT_GE(wrong("elpd", [&](auto values) {
-    return elpd_by({ratios(values), 0}, values);
-  }), 20u);
+  EXPECT_GE(wrong("elpd", [&](auto values) { return elpd_by({ratios(values), 0}, values); }), 20u);
   // A tail whose length does not know of the chains' efficiency.
   EXPECT_GE(wrong("elpd", [&](auto values) { return elpd_by(psis(ratios(values)), values); }), 10u);
   // Efficiency as if the draws were one chain.
   EXPECT_GE(wrong("r_eff", [](auto values) { return relative_efficiency(values, 1); }), 15u);
   // The shape without its prior: k n / (n + 10) + 5 / (n + 10) is taken back.
-  EXPECT_GE(wrong("k", [&](auto values) {
-    const double efficiency = relative_efficiency(values, chains);
-    const double n = std::ceil(std::min(200.0, 3 * std::sqrt(1000 / efficiency)));
-    return (psis(ratios(values), efficiency).k * (n + 10) - 5) / n;
-  }), 20u);
+  EXPECT_GE(wrong("k",
+                  [&](auto values) {
+                    const double efficiency = relative_efficiency(values, chains);
+                    const double n = std::ceil(std::min(200.0, 3 * std::sqrt(1000 / efficiency)));
+                    return (psis(ratios(values), efficiency).k * (n + 10) - 5) / n;
+                  }),
+            20u);
 }
 
 TEST(Loo, NoWeightIsAboveTheLargestRawOne) {
@@ -246,9 +248,8 @@ TEST(Loo, StopsWhenTold) {
 
 TEST(Loo, ProgressGoesUpToAllObservations) {
   std::vector<double> heard;
-  loo(source(stored()), {.threads = 1, .block_bytes = 7 * 8000, .progress = [&](double done) {
-                           heard.push_back(done);
-                         }});
+  loo(source(stored()),
+      {.threads = 1, .block_bytes = 7 * 8000, .progress = [&](double done) { heard.push_back(done); }});
   ASSERT_FALSE(heard.empty());
   EXPECT_TRUE(std::ranges::is_sorted(heard));
   EXPECT_DOUBLE_EQ(heard.back(), 24);

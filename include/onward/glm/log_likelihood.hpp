@@ -19,7 +19,9 @@ class RowLogLikelihood {
 
   std::size_t rows() const { return posterior_.observations().rows(); }
   /// From parameters as RegressionPosterior::names() has them. Several threads may call it at a time.
-  void operator()(std::span<const double> parameters, std::span<double> out) const { part(parameters, 0, out); }
+  void operator()(std::span<const double> parameters, std::span<double> out) const {
+    part(parameters, 0, out);
+  }
   /// The same of the rows first, first + 1, ... alone, as many as `out` has room for, with the same bits.
   void part(std::span<const double> parameters, std::size_t first, std::span<double> out) const;
 
