@@ -1,5 +1,6 @@
 // `onward hypothesis`: what the draws of a run say of hypotheses about its parameters.
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -43,9 +44,9 @@ std::string shown_error(const Hypothesis::Belief& belief) {
 /// Where all draws agree, what can be said of the ratio.
 std::string shown_ratio(const Hypothesis::Belief& belief) {
   const double most = (1 - belief.bound) / belief.bound;
-  if (std::isinf(belief.evidence_ratio)) return fmt::format("> {:.3g}", most);
+  if (std::isinf(belief.evidence_ratio)) return fmt::format("> {:.4g}", most);
   if (belief.evidence_ratio == 0) return fmt::format("< {:.2g}", 1 / most);
-  return fmt::format("{:.3g}", belief.evidence_ratio);
+  return fmt::format("{:.4g}", belief.evidence_ratio);
 }
 
 using Row = std::vector<std::string>;
@@ -150,6 +151,18 @@ int answer(const Settings& s) {
 }
 
 }  // namespace
+
+std::vector<std::string> with_hypotheses_apart(std::vector<std::string> typed) {
+  const auto is_option = [](const std::string& word) { return word.starts_with("--") || word == "-h"; };
+  const auto hides = [&](const std::string& word) { return word.starts_with("-") && !is_option(word); };
+  if (typed.empty() || typed.front() != "hypothesis" || std::ranges::none_of(typed, hides) ||
+      std::ranges::find(typed, "--") != typed.end())
+    return typed;
+  // All options of the command are flags, so that they can go first.
+  const auto others = std::stable_partition(typed.begin() + 1, typed.end(), is_option);
+  typed.insert(others, "--");
+  return typed;
+}
 
 void add_hypothesis(CLI::App& app, Action& action) {
   auto s = std::make_shared<Settings>();

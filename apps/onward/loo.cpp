@@ -49,6 +49,12 @@ struct SameData {
   }
 };
 
+StoredLikelihood read_run(const std::string& folder, bool quiet) {
+  ProgressBar bar(quiet);
+  return read_stored_likelihood(
+      folder, [&](std::size_t done, std::size_t all) { bar.show_pieces(done, all, "reading: ", "files"); });
+}
+
 /// The result, or nothing if it was interrupted.
 std::optional<Judged> judge_run(const std::string& folder, const StoredLikelihood& stored, const Settings& s,
                                 const std::atomic<bool>& stop) {
@@ -74,8 +80,8 @@ int run_loo(const Settings& s) {
   std::vector<Judged> runs;
   std::optional<SameData> first;
   for (const std::string& folder : s.folders) {
-    const StoredLikelihood stored = read_stored_likelihood(folder);
-    if (!s.quiet) print_doubts(folder, stored.draws);
+    const StoredLikelihood stored = read_run(folder, s.quiet);
+    if (!s.quiet) print_doubts(folder, stored.files);
     if (first)
       first->require(folder, stored);
     else

@@ -212,6 +212,8 @@ std::string comparison_report(const std::vector<Judged>& runs, const std::vector
   const std::size_t observations = runs.front().elpds().size();
   if (observations < 100)
     text += fmt::format("With {} observations, standard errors of differences are rough.\n", observations);
+  const auto same_words = [&](const Judged& run) { return words_of(run) == words_of(runs.front()); };
+  if (std::ranges::all_of(runs, same_words)) return text + sentences(words_of(runs.front()));
   for (const Judged& run : runs) text += sentences(fmt::format("{}: {}", run.folder, words_of(run)));
   return text;
 }

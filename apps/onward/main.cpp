@@ -29,5 +29,8 @@ int main(int argc, char** argv) {
         add_lab(app, action);
         add_data(app, action);
       },
-      with_earlier_run, hint_for_model);
+      [](const CLI::App& app, std::vector<std::string> typed) {
+        return with_earlier_run(app, with_hypotheses_apart(std::move(typed)));
+      },
+      hint_for_model);
 }

@@ -66,7 +66,7 @@ void require_posterior_draws(const fs::path& folder, const ordered_json& run) {
 }  // namespace
 
 StoredLikelihood read_stored_likelihood(const fs::path& folder,
-                                        const std::function<void(std::size_t)>& reading) {
+                                        const std::function<void(std::size_t, std::size_t)>& reading) {
   const ordered_json run = read_run_json(folder);
   require_posterior_draws(folder, run);
   const auto files = files_of_draws(folder);
@@ -77,12 +77,17 @@ StoredLikelihood read_stored_likelihood(const fs::path& folder,
                     "regressions have one",
                     folder.string(), model.spec.kind));
   StoredLikelihood stored{
-      .kind = model.spec.kind, .log_likelihood = {}, .observed = hash_of_outcomes(model), .draws = {}};
-  stored.draws = read_stored_draws(files, reading);
+      .kind = model.spec.kind, .log_likelihood = {}, .observed = hash_of_outcomes(model), .files = {}};
+  StoredDraws& draws = stored.files;
+  draws = read_stored_draws(files, [&](std::size_t done) {
+    if (reading) reading(done, files.size());
+  });
   const auto likelihood = std::make_shared<const LogLikelihood>(model.log_likelihood());
   const std::size_t width = model.names.size(), observations = likelihood->shape.size();
-  const auto values = std::make_shared<const std::vector<double>>(stored.draws.rows(model.names));
-  stored.log_likelihood = {observations, stored.draws.chains, stored.draws.draws,
+  const auto values = std::make_shared<const std::vector<double>>(draws.rows(model.names));
+  draws.column = {};
+  draws.setting = {};
+  stored.log_likelihood = {observations, draws.chains, draws.draws,
                            [=](std::size_t draw, std::size_t first, std::span<double> out) {
                              const auto parameters = std::span(*values).subspan(draw * width, width);
                              if (out.size() == observations) {
