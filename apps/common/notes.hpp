@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "onward/diagnostics/summary.hpp"
+#include "onward/io/stored_draws.hpp"
 #include "onward/util/printable.hpp"
 #include "terminal.hpp"
 
@@ -57,6 +58,12 @@ inline void print_uneven_chains(std::size_t all, std::size_t with_draws, std::si
   if (with_draws < all) say("note: {} of {} chains have no draws and are left out\n", all - with_draws, all);
   if (least < most)
     say("note: chains have {} to {} draws; the first {} of each are used\n", least, most, least);
+}
+
+/// What is to be known of files of draws before anything that is made from them.
+inline void print_notes_of_files(const StoredDraws& stored) {
+  for (const auto& note : stored.notes) say("note: {}\n", note);
+  print_uneven_chains(stored.all_chains, stored.chains, stored.draws, stored.longest);
 }
 
 }  // namespace onward::app

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "program.hpp"
 
@@ -13,6 +14,10 @@ void add_glm(CLI::App& app, Action& action);
 void add_evaluate(CLI::App& app, Action& action);
 void add_summary(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
+void add_loo(CLI::App& app, Action& action);
+void add_hypothesis(CLI::App& app, Action& action);
+/// What was typed, with hypotheses such as "-age < 0" put where they are not taken for options.
+std::vector<std::string> with_hypotheses_apart(std::vector<std::string> typed);
 void add_lists(CLI::App& app, Action& action);
 /// What to type instead, if a model's name was given as a command.
 std::string hint_for_model(const std::string& word);

@@ -24,9 +24,14 @@ int main(int argc, char** argv) {
         add_evaluate(app, action);
         add_summary(app, action);
         add_replay(app, action);
+        add_loo(app, action);
+        add_hypothesis(app, action);
         add_lists(app, action);
         add_lab(app, action);
         add_data(app, action);
       },
-      with_earlier_run, hint_for_model);
+      [](const CLI::App& app, std::vector<std::string> typed) {
+        return with_earlier_run(app, with_hypotheses_apart(std::move(typed)));
+      },
+      hint_for_model);
 }

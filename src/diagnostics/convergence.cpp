@@ -4,26 +4,18 @@
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/policies/policy.hpp>
 #include <cmath>
-#include <complex>
 #include <limits>
-#include <unsupported/Eigen/FFT>
 
+#include "autocorrelation.hpp"
 #include "onward/error.hpp"
 
 namespace onward {
 namespace {
 
+using namespace detail;
+
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t min_draws = 4;  // a half must have a lag of one
-
-/// Chains of equal length in one array, one after the other.
-struct Block {
-  std::size_t chains = 0;
-  std::size_t length = 0;
-  std::vector<double> values;
-
-  const double* chain(std::size_t c) const { return values.data() + c * length; }
-};
 
 std::size_t shortest(const Chains& chains) {
   if (chains.empty()) return 0;
@@ -57,55 +49,6 @@ bool has_nan(std::span<const double> values) {
 
 bool usable(const Block& all) { return all.chains >= 1 && all.length >= min_draws && !has_nan(all.values); }
 
-struct Moments {
-  double mean, variance;  // variance with divisor n - 1
-};
-
-Moments moments(std::span<const double> values) {
-  const auto n = static_cast<double>(values.size());
-  // Summed from the first value on: equal values then have exactly themselves as mean, and variance 0.
-  const double origin = !values.empty() && std::isfinite(values[0]) ? values[0] : 0.0;
-  double sum = 0;
-  for (double x : values) sum += x - origin;
-  const double mean = origin + sum / n;
-  double squares = 0;
-  for (double x : values) squares += (x - mean) * (x - mean);
-  return {mean, squares / (n - 1)};
-}
-
-std::vector<double> chain_means(const Block& block) {
-  std::vector<double> means(block.chains);
-  for (std::size_t c = 0; c < block.chains; ++c) means[c] = moments({block.chain(c), block.length}).mean;
-  return means;
-}
-
-/// The autocovariances (divisor: the length) of all lags, averaged over the chains.
-/// The transform is linear and the power spectra of the chains only need to be added, so two chains go
-/// through one complex transform, as its real and imaginary part, and one transform takes the sum back.
-std::vector<double> mean_autocovariance(const Block& block, const std::vector<double>& means) {
-  using Complex = std::complex<double>;
-  std::size_t size = 1;
-  while (size < 2 * block.length) size *= 2;  // zero padding: the transform's circle must not close
-  std::vector<Complex> signal(size), spectrum(size);
-  std::vector<double> power(size, 0.0);
-  Eigen::FFT<double> fft;
-  for (std::size_t c = 0; c < block.chains; c += 2) {
-    const bool pair = c + 1 < block.chains;
-    for (std::size_t t = 0; t < block.length; ++t)
-      signal[t] = {block.chain(c)[t] - means[c], pair ? block.chain(c + 1)[t] - means[c + 1] : 0.0};
-    fft.fwd(spectrum.data(), signal.data(), static_cast<Eigen::Index>(size));
-    for (std::size_t k = 0; k < size; ++k) power[k] += std::norm(spectrum[k]);
-  }
-  // |X|^2 + |Y|^2 at k is the mean of |X + iY|^2 at k and at -k.
-  for (std::size_t k = 0; k < size; ++k) signal[k] = 0.5 * (power[k] + power[(size - k) % size]);
-  fft.fwd(spectrum.data(), signal.data(), static_cast<Eigen::Index>(size));
-  const double scale = 1.0 / (static_cast<double>(size) * static_cast<double>(block.length) *
-                              static_cast<double>(block.chains));
-  std::vector<double> covariance(block.length);
-  for (std::size_t t = 0; t < block.length; ++t) covariance[t] = spectrum[t].real() * scale;
-  return covariance;
-}
-
 /// Effective sample size of chains that are split and transformed already.
 double effective_size(const Block& block) {
   const auto [low, high] = std::ranges::minmax(block.values);
@@ -120,35 +63,7 @@ double effective_size(const Block& block) {
   if (block.chains > 1) variance += moments(means).variance;
   const auto correlation = [&](std::size_t lag) { return 1.0 - (within - covariance[lag]) / variance; };
 
-  // Geyer's initial positive sequence: the correlations of an even lag and the next odd one, while their sum
-  // is positive. `t` is the odd lag that was looked at last.
-  std::vector<double> rho(block.length, 0.0);
-  double even = 1.0;
-  double odd = correlation(1);
-  rho[0] = even;
-  rho[1] = odd;
-  std::size_t t = 1;
-  while (t + 3 < block.length && even + odd > 0) {
-    even = correlation(t + 1);
-    odd = correlation(t + 2);
-    if (even + odd >= 0) {
-      rho[t + 1] = even;
-      rho[t + 2] = odd;
-    }
-    t += 2;
-  }
-  const std::size_t last = t - 1;  // the even lag that closes the sum, counted once
-  if (even > 0) rho[last] = even;
-
-  // Initial monotone sequence: no pair exceeds the one before.
-  for (std::size_t s = 1; s + 3 <= last; s += 2) {
-    const double before = rho[s - 1] + rho[s];
-    if (rho[s + 1] + rho[s + 2] > before) rho[s + 1] = rho[s + 2] = before / 2;
-  }
-
-  double sum = 0;
-  for (std::size_t s = 0; s < last; ++s) sum += rho[s];
-  double tau = -1 + 2 * sum + rho[last];
+  double tau = autocorrelation_time(block.length, 3, correlation);
   if (std::isnan(tau)) return nan;
   tau = std::max(tau, 1 / std::log10(total));  // antithetic chains: a bound against wild estimates
   return total / tau;

@@ -95,23 +95,25 @@ double RowLogLikelihood::row(std::size_t i, const double* eta, double scale) con
   return 0;
 }
 
-void RowLogLikelihood::operator()(std::span<const double> parameters, std::span<double> out) const {
+void RowLogLikelihood::part(std::span<const double> parameters, std::size_t first,
+                            std::span<double> out) const {
   const double scale =
       posterior_.samples_scale() ? parameters.back() : posterior_.options().known_scale.value_or(1.0);
-  (*this)(parameters, scale, {}, out);
+  part(parameters, scale, {}, first, out);
 }
 
-void RowLogLikelihood::operator()(std::span<const double> coefficients, double scale, const More& more,
-                                  std::span<double> out) const {
+void RowLogLikelihood::part(std::span<const double> coefficients, double scale, const More& more,
+                            std::size_t first, std::span<double> out) const {
   const Observations& y = posterior_.observations();
   std::vector<float> panel(posterior_.design().columns() * piece_rows);
   std::vector<double> eta(y.classes() * piece_rows);
-  for (std::size_t piece = 0; piece < pieces_of(rows()); ++piece) {
+  const std::size_t last = first + out.size();
+  for (std::size_t piece = first / piece_rows; piece * piece_rows < last; ++piece) {
     predict(piece, coefficients, panel, eta);
-    const std::size_t begin = piece * piece_rows, end = std::min(begin + piece_rows, rows());
-    if (more) more(begin, std::span(eta).first(end - begin));
-    for (std::size_t i = begin; i < end; ++i)
-      out[i] = y.weight(i) * (constants_[i] + row(i, &eta[i - begin], scale));
+    const std::size_t begin = piece * piece_rows;
+    if (more) more(begin, std::span(eta).first(std::min(piece_rows, rows() - begin)));
+    for (std::size_t i = std::max(begin, first); i < std::min(begin + piece_rows, last); ++i)
+      out[i - first] = y.weight(i) * (constants_[i] + row(i, &eta[i - begin], scale));
   }
 }
 

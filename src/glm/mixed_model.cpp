@@ -59,27 +59,28 @@ LogLikelihood mixed_log_likelihood(const MixedPosterior& given) {
         "the log likelihood of each row needs the effects of all groups, and the run does not keep them: set "
         "`keep_groups` to all");
   const auto rows = std::make_shared<const RowLogLikelihood>(posterior->population());
+  const auto part = [rows, posterior](std::span<const double> parameters, std::size_t first,
+                                      std::span<double> out) {
+    const MixedLayout& at = posterior->layout();
+    const double scale = posterior->population().samples_scale()
+                             ? parameters[at.scale]
+                             : posterior->population().options().known_scale.value_or(1.0);
+    const auto add_effects = [&](std::size_t begin, std::span<double> eta) {
+      std::size_t next = at.reported;
+      for (const GroupTerm& term : posterior->terms()) {
+        const std::size_t q = term.width();
+        for (std::size_t i = 0; i < eta.size(); ++i)
+          for (std::size_t c = 0; c < q; ++c)
+            eta[i] += static_cast<double>(term.value(c, begin + i)) *
+                      parameters[next + term.level_of_row[begin + i] * q + c];
+        next += term.count() * q;
+      }
+    };
+    rows->part(parameters, scale, add_effects, first, out);
+  };
   return {{.name = "y", .shape = {rows->rows()}, .dims = {"observation"}},
-          [rows, posterior](std::span<const double> parameters, std::span<double> out) {
-            const MixedLayout& at = posterior->layout();
-            const double scale = posterior->population().samples_scale()
-                                     ? parameters[at.scale]
-                                     : posterior->population().options().known_scale.value_or(1.0);
-            (*rows)(
-                parameters, scale,
-                [&](std::size_t begin, std::span<double> eta) {
-                  std::size_t first = at.reported;
-                  for (const GroupTerm& term : posterior->terms()) {
-                    const std::size_t q = term.width();
-                    for (std::size_t i = 0; i < eta.size(); ++i)
-                      for (std::size_t c = 0; c < q; ++c)
-                        eta[i] += static_cast<double>(term.value(c, begin + i)) *
-                                  parameters[first + term.level_of_row[begin + i] * q + c];
-                    first += term.count() * q;
-                  }
-                },
-                out);
-          }};
+          [part](std::span<const double> parameters, std::span<double> out) { part(parameters, 0, out); },
+          part};
 }
 
 }  // namespace

@@ -113,7 +113,10 @@ std::vector<DataArray> data_arrays(const OptionValues& given, const BuildFor& wh
 LogLikelihood log_likelihood(const RegressionPosterior& posterior) {
   const auto rows = std::make_shared<const RowLogLikelihood>(posterior);
   return {by_observation("y", rows->rows()),
-          [rows](std::span<const double> parameters, std::span<double> out) { (*rows)(parameters, out); }};
+          [rows](std::span<const double> parameters, std::span<double> out) { (*rows)(parameters, out); },
+          [rows](std::span<const double> parameters, std::size_t first, std::span<double> out) {
+            rows->part(parameters, first, out);
+          }};
 }
 
 }  // namespace onward::glm

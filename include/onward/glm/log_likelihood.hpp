@@ -20,12 +20,16 @@ class RowLogLikelihood {
 
   std::size_t rows() const { return posterior_.observations().rows(); }
   /// From parameters as RegressionPosterior::names() has them. Several threads may call it at a time.
-  void operator()(std::span<const double> parameters, std::span<double> out) const;
+  void operator()(std::span<const double> parameters, std::span<double> out) const {
+    part(parameters, 0, out);
+  }
+  /// The same of the rows first, first + 1, ... alone, as many as `out` has room for, with the same bits.
+  void part(std::span<const double> parameters, std::size_t first, std::span<double> out) const;
   /// Writes what else adds to the predictor, from row `first` on.
   using More = std::function<void(std::size_t first, std::span<double> eta)>;
   /// With such parts of the predictor; the parameters are the coefficients, and the scale is given.
-  void operator()(std::span<const double> coefficients, double scale, const More& more,
-                  std::span<double> out) const;
+  void part(std::span<const double> coefficients, double scale, const More& more, std::size_t first,
+            std::span<double> out) const;
 
  private:
   void predict(std::size_t piece, std::span<const double> parameters, std::span<float> panel,

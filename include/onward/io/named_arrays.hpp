@@ -60,6 +60,9 @@ struct LogLikelihood {
   /// From the parameters as the model's names have them, constants included. Several threads may call it at a
   /// time.
   std::function<void(std::span<const double> parameters, std::span<double> out)> at;
+  /// The same of the observations first, first + 1, ... alone, as many as `out` has room for; may be empty.
+  /// Whoever wants a few observations at all draws then need not compute the others.
+  std::function<void(std::span<const double> parameters, std::size_t first, std::span<double> out)> part = {};
 };
 
 }  // namespace onward

@@ -1,0 +1,34 @@
+#pragma once
+// The log likelihood of each observation at the draws of a run that is on file: the model is built again from
+// run.json, and the draws are read from the run's files. Whether the run kept log likelihoods does not
+// matter.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "onward/diagnostics/loo.hpp"
+#include "onward/io/stored_draws.hpp"
+
+namespace onward {
+
+struct StoredLikelihood {
+  std::string kind;  ///< of the model
+  PointwiseLogLikelihood log_likelihood;
+  /// What was observed, as a number that is the same for the same outcomes (with their trials and weights);
+  /// nothing if the model does not tell.
+  std::optional<std::uint64_t> observed;
+  /// Names, numbers and notes of the files of draws. The draws themselves are in memory once, and not here.
+  StoredDraws files;
+};
+
+/// Throws Error for a folder without a run or without draws, data that have changed, a model that has no
+/// single observations, and a run at a temperature other than 1. `reading` hears how many of all files of
+/// draws are read.
+StoredLikelihood read_stored_likelihood(
+    const std::filesystem::path& folder,
+    const std::function<void(std::size_t done, std::size_t all)>& reading = {});
+
+}  // namespace onward

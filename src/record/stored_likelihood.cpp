@@ -1,0 +1,107 @@
+#include "onward/record/stored_likelihood.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "onward/error.hpp"
+#include "onward/io/run_folder.hpp"
+#include "onward/model/model.hpp"
+#include "onward/record/earlier.hpp"
+
+namespace onward {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+/// Outcomes, and what says how much they count: the log likelihoods of two models can be compared only if
+/// these are the same.
+bool belongs_to_outcomes(const DataArray& array) {
+  return array.role == DataArray::Role::observed || array.shape.name == "trials" ||
+         array.shape.name == "weights";
+}
+
+std::optional<std::uint64_t> hash_of_outcomes(const Model& model) {
+  if (std::ranges::none_of(model.data,
+                           [](const DataArray& array) { return array.role == DataArray::Role::observed; }))
+    return std::nullopt;
+  // Fowler, Noll and Vo's, over whole numbers of 64 bits.
+  constexpr std::uint64_t prime = 1099511628211ULL;
+  std::uint64_t hash = 14695981039346656037ULL;
+  const auto add = [&](std::uint64_t bits) { hash = (hash ^ bits ^ (bits >> 32)) * prime; };
+  for (const DataArray& array : model.data) {
+    if (!belongs_to_outcomes(array)) continue;
+    for (const char letter : array.shape.name) add(static_cast<unsigned char>(letter));
+    array.values([&](std::span<const double> part) {
+      for (const double value : part) add(std::bit_cast<std::uint64_t>(value));
+    });
+  }
+  return hash;
+}
+
+Model build_again(const fs::path& folder, const ordered_json& run) {
+  try {
+    return build(ModelSpec::from_json(run.at("model")));
+  } catch (const UsageError& problem) {  // of the file, and not of what was asked for
+    throw Error(fmt::format("{}: {} (the file was changed, or a later version of onward made it)",
+                            RunFolder::open(folder).run_json().string(), problem.what()));
+  }
+}
+
+void require_posterior_draws(const fs::path& folder, const ordered_json& run) {
+  if (const std::string kept = run.value("keep", "draws"); kept != "draws")
+    throw Error(fmt::format("the run in {} kept its {} and no draws: sample again with `keep` draws",
+                            folder.string(), kept));
+  const ordered_json settings = run.value("settings", ordered_json::object());
+  if (const double temperature = settings.value("temperature", 1.0); temperature != 1)
+    throw Error(fmt::format(
+        "the run in {} has the temperature {}: its draws are not of the posterior; sample at temperature 1",
+        folder.string(), temperature));
+}
+
+}  // namespace
+
+StoredLikelihood read_stored_likelihood(const fs::path& folder,
+                                        const std::function<void(std::size_t, std::size_t)>& reading) {
+  const ordered_json run = read_run_json(folder);
+  require_posterior_draws(folder, run);
+  const auto files = files_of_draws(folder);
+  const Model model = build_again(folder, run);
+  if (!model.log_likelihood)
+    throw Error(
+        fmt::format("the run in {} is of {}, which has no log likelihood of single observations: "
+                    "regressions have one",
+                    folder.string(), model.spec.kind));
+  StoredLikelihood stored{
+      .kind = model.spec.kind, .log_likelihood = {}, .observed = hash_of_outcomes(model), .files = {}};
+  StoredDraws& draws = stored.files;
+  draws = read_stored_draws(files, [&](std::size_t done) {
+    if (reading) reading(done, files.size());
+  });
+  const auto likelihood = std::make_shared<const LogLikelihood>(model.log_likelihood());
+  const std::size_t width = model.names.size(), observations = likelihood->shape.size();
+  const auto values = std::make_shared<const std::vector<double>>(draws.rows(model.names));
+  draws.column = {};
+  draws.setting = {};
+  stored.log_likelihood = {observations, draws.chains, draws.draws,
+                           [=](std::size_t draw, std::size_t first, std::span<double> out) {
+                             const auto parameters = std::span(*values).subspan(draw * width, width);
+                             if (out.size() == observations) {
+                               likelihood->at(parameters, out);
+                             } else if (likelihood->part) {
+                               likelihood->part(parameters, first, out);
+                             } else {
+                               std::vector<double> all(observations);
+                               likelihood->at(parameters, all);
+                               std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(first), out.size(),
+                                           out.begin());
+                             }
+                           }};
+  return stored;
+}
+
+}  // namespace onward
