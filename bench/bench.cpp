@@ -27,6 +27,7 @@ std::vector<Benchmark> cases() {
   return {{"acceptance", "effective draws by the acceptance that warm-up steers for", quiet(acceptance)},
           {"csv", "CSV files into tables", quiet(csv)},
           {"glm", "regressions beside rstan's NUTS", glm_peers},
+          {"regression", "regressions with and without groups, beside rstan's NUTS", regression},
           {"glm-kernels", "the inner loops of regressions", quiet(glm_kernels)},
           {"gradients", "gradients by forward chunks and by tape", quiet(gradients)},
           {"jets", "jets beside a plain evaluation", quiet(jets)},

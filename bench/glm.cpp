@@ -7,19 +7,21 @@
 #include <fstream>
 #include <memory>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "bench.hpp"
+#include "in_child.hpp"
 #include "onward/diagnostics/convergence.hpp"
 #include "onward/error.hpp"
+#include "onward/glm/axis_sampler.hpp"
 #include "onward/glm/model.hpp"
 #include "onward/util/clock.hpp"
 #include "onward/util/memory.hpp"
 #include "peers.hpp"
 #include "regression_data.hpp"
+#include "standard_error.hpp"
 
 namespace onward::bench {
 namespace {
@@ -30,32 +32,20 @@ namespace fs = std::filesystem;
 /// At the high one whitening makes NUTS 40 times faster, at the low one 9 times.
 constexpr double high_correlation = 0.99, low_correlation = 0.81;
 
-/// What the axis sampler gives: summaries, and the least bulk ESS over all seconds, set-up included.
+/// What the sampler gives: summaries, and the least bulk ESS over all seconds, set-up included.
 struct Sampled {
   std::vector<ParameterSummary> parameters;
   std::vector<double> sd_errors;
   double seconds, least_ess;
 };
 
-/// The standard error of an sd, from the effective draws of squares: of over-relaxed chains, as of NUTS's,
-/// they are fewer than those of the mean.
-double sd_error(const Chains& chains, double mean, double sd) {
-  Chains squares = chains;
-  double sum = 0, sum_of_squares = 0, count = 0;
-  for (auto& chain : squares)
-    for (double& x : chain) {
-      x = (x - mean) * (x - mean);
-      sum += x, sum_of_squares += x * x, ++count;
-    }
-  const double variance = sum_of_squares / count - (sum / count) * (sum / count);
-  return std::sqrt(variance / ess_mean(squares)) / (2 * sd);
-}
-
-Sampled sample_by_axes(RegressionPosterior posterior, std::size_t draws, std::size_t threads) {
+Sampled sample_regression(RegressionPosterior posterior, std::size_t draws, std::size_t threads,
+                          bool blocks) {
   constexpr std::size_t chains = 4;
   const auto begin = Clock::now();
-  const Run run = sample(regression_model(std::move(posterior)),
-                         {.draws = draws, .chains = chains, .threads = threads, .seed = 1});
+  const Run run =
+      sample_axes(std::move(posterior), {.draws = draws, .chains = chains, .threads = threads, .seed = 1}, {},
+                  {.blocks = blocks});
   Sampled result{{}, {}, seconds_since(begin), INFINITY};
   for (std::size_t j = 0; j < run.names.size(); ++j) {
     const Chains kept = run.parameter(j);
@@ -118,13 +108,22 @@ double largest_difference(const Sampled& ours, const nlohmann::json& theirs) {
 
 void add_family(std::vector<Row>& rows, const RegressionData& data, const fs::path& scratch,
                 std::size_t cores) {
-  const Sampled ours = sample_by_axes(posterior_of(data), 2000, cores);
+  const Sampled ours = sample_regression(posterior_of(data), 4000, cores, true);
+  const Sampled by_axes = sample_regression(posterior_of(data), 1000, cores, false);
   const auto peer = by_rstan(data, scratch, cores);
   const bool has_bars = data.family == Family::bernoulli && data.correlation == high_correlation;
   const auto name = fmt::format("{} {} x {}, correlation {}", to_string(data.family), data.rows,
                                 data.predictors + 1, data.correlation);
+  Row alone{name + ", least bulk ESS", ours.least_ess / ours.seconds, "/s", "the same along axes alone",
+            by_axes.least_ess / by_axes.seconds};
+  alone.ratio = alone.value / *alone.peer_value;
+  if (has_bars) {
+    alone.bar = "ratio >= 4";
+    alone.met = *alone.ratio >= 4;
+  }
+  rows.push_back(std::move(alone));
   for (const auto& [key, words, bar] : {std::tuple{"plain", "rstan's NUTS", 150.0},
-                                        std::tuple{"whitened", "rstan's NUTS, whitened by QR", 6.0}}) {
+                                        std::tuple{"whitened", "rstan's NUTS, whitened by QR", 25.0}}) {
     Row row{name + ", least bulk ESS", ours.least_ess / ours.seconds, "/s"};
     if (peer) {
       const auto& run = peer->at(key);
@@ -155,7 +154,7 @@ struct Million {
 };
 
 Million sample_million(std::size_t cores) {
-  constexpr std::size_t rows = 1'000'000, columns = 50, draws = 150, chains = 4;
+  constexpr std::size_t rows = 1'000'000, columns = 50, draws = 200, chains = 4;
   std::vector<double> y(rows), z(columns + 2);
   const auto begin = Clock::now();
   const Stream stream(11, 0);
@@ -172,6 +171,7 @@ Million sample_million(std::size_t cores) {
   RegressionPosterior posterior(std::move(x), std::make_shared<Observations>(Family::bernoulli, y),
                                 plain_priors());
   y = {};
+  const auto read = Clock::now();
   std::atomic<std::size_t> early{0};
   double first = 0;
   DrawFunction count([&](std::size_t, const Draw&) {
@@ -184,24 +184,11 @@ Million sample_million(std::size_t cores) {
       regression_model(std::move(posterior)),
       {.warmup = 20 * (columns + 1), .draws = draws, .chains = chains, .threads = cores, .seed = 1}, hooks);
   const double least = run.least_ess();
-  return {first, seconds_since(begin), least, peak_resident_bytes()};
+  return {first, seconds_since(read), least, peak_resident_bytes()};
 }
 
 void add_million(std::vector<Row>& rows, std::size_t cores) {
-  int ends[2];
-  if (::pipe(ends) != 0) throw Error("cannot make a pipe to a child process");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    Million result = sample_million(cores);
-    const bool told = ::write(ends[1], &result, sizeof result) == sizeof result;
-    ::_exit(told ? 0 : 1);
-  }
-  ::close(ends[1]);
-  Million result{};
-  const bool heard = ::read(ends[0], &result, sizeof result) == sizeof result;
-  ::close(ends[0]);
-  ::waitpid(child, nullptr, 0);
-  if (!heard) throw Error("the process that sampled a million rows ended without a result");
+  const auto result = in_child<Million>([&] { return sample_million(cores); });
   const auto row = [&](const char* name, double value, const char* unit, double most) {
     Row r{name, value, unit};
     r.bar = fmt::format("<= {}", most);
@@ -209,8 +196,8 @@ void add_million(std::vector<Row>& rows, std::size_t cores) {
     rows.push_back(std::move(r));
   };
   row("bernoulli 1000000 x 51: first summary, data made included", result.first_seconds, "s", 120);
-  row("bernoulli 1000000 x 51: 400 effective draws of every coefficient",
-      result.seconds * std::max(1.0, 400 / result.ess), "s", 600);
+  row("bernoulli 1000000 x 51: 400 effective draws of every coefficient, data read before",
+      result.seconds * std::max(1.0, 400 / result.ess), "s", 6);
   row("bernoulli 1000000 x 51: peak memory over the data as floats", result.bytes / (4.0 * 51e6), "", 2);
 }
 
