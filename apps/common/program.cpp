@@ -139,12 +139,13 @@ std::string explain(const CLI::App& app, const CLI::ParseError& problem) {
 /// there.
 auto refuse_no_value(const CLI::Option* option) {
   return [option](const std::string& word) {
+    if (!word.empty() && !word.starts_with("--")) return;
+    const std::string name = "--" + option->get_lnames().front();  // get_name() hides those of models
     if (word.empty())
-      throw UsageError(fmt::format("{0} is empty: give it a value, {0} {1}, or leave it out",
-                                   option->get_name(), option->get_type_name()));
-    if (word.starts_with("--"))
-      throw UsageError(fmt::format("{0} needs a value before {1}: {0} {2}, {3}", option->get_name(), word,
-                                   option->get_type_name(), option->get_description()));
+      throw UsageError(fmt::format("{0} is empty: give it a value, {0} {1}, or leave it out", name,
+                                   option->get_type_name()));
+    throw UsageError(fmt::format("{0} needs a value before {1}: {0} {2}, {3}", name, word,
+                                 option->get_type_name(), option->get_description()));
   };
 }
 

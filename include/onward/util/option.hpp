@@ -50,7 +50,7 @@ struct Option {
   bool on_by_default = false;
   bool required = false;
   bool repeatable = false;  ///< of a text: whoever types it may do so several times, joined by semicolons
-  bool for_runs = false;  ///< says something of runs alone, nothing where a model is only evaluated
+  bool for_runs = false;    ///< says something of runs alone, nothing where a model is only evaluated
 };
 
 /// In short what a value of it is: "FILE", "X", "N"; empty for a flag.
