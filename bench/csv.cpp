@@ -52,7 +52,7 @@ double speed(const std::filesystem::path& file) {
 
 std::vector<Row> csv() {
   const experiments::ScratchFolder scratch;
-  const auto file = scratch.path() / "table.csv";
+  const auto file = std::filesystem::path(scratch.path()) / "table.csv";
   constexpr double least = 100;
   std::vector<Row> rows;
   const auto measure = [&](const char* name, const char* format, std::size_t count, bool words) {
