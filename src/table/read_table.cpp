@@ -7,7 +7,7 @@
 #include "csv_reader.hpp"
 #include "onward/error.hpp"
 #include "onward/util/printable.hpp"
-#include "onward/util/suggest.hpp"
+#include "unknown_column.hpp"
 
 namespace onward {
 namespace {
@@ -29,8 +29,7 @@ void require_separator(char separator) {
 void require_known(const std::vector<std::string>& wanted, const std::vector<std::string>& names,
                    const std::filesystem::path& path) {
   for (const auto& name : wanted)
-    if (!contains(names, name))
-      throw UsageError(fmt::format("{} has no column {}.{}", path.string(), name, suggestion(name, names)));
+    if (!contains(names, name)) detail::fail_unknown_column(path.string(), name, names);
 }
 
 /// Text that came after numbers: those columns once more, from the beginning, as text.

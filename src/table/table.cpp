@@ -7,8 +7,17 @@
 
 #include "onward/error.hpp"
 #include "onward/util/suggest.hpp"
+#include "unknown_column.hpp"
 
 namespace onward {
+
+void detail::fail_unknown_column(std::string_view source, std::string_view name,
+                                 const std::vector<std::string>& known) {
+  constexpr std::size_t few = 20;
+  std::string hint = suggestion(name, known);
+  if (hint.empty() && known.size() <= few) hint = fmt::format(" Its columns: {}.", joined(known));
+  throw UsageError(fmt::format("{} has no column {}.{}", source, name, hint));
+}
 
 Table::Table(std::vector<Column> columns, std::string source) : source_(std::move(source)) {
   if (columns.empty()) throw UsageError(fmt::format("{} has no columns.", source_));
@@ -43,13 +52,7 @@ std::shared_ptr<const Column> Table::look_up(std::string_view name) const {
 
 std::shared_ptr<const Column> Table::find(std::string_view name) const {
   if (auto found = look_up(name)) return found;
-  const auto known = names();
-  constexpr std::size_t few = 20;
-  const auto hint = suggestion(name, known);
-  throw UsageError(fmt::format("{} has no column {}.{}", source_, name,
-                               !hint.empty()         ? hint
-                               : known.size() <= few ? " Its columns: " + joined(known) + "."
-                                                     : std::string()));
+  detail::fail_unknown_column(source_, name, names());
 }
 
 std::size_t Table::line_of_row(std::size_t i) const {
