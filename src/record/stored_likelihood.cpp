@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/model/model.hpp"
@@ -43,9 +44,19 @@ std::optional<std::uint64_t> hash_of_outcomes(const Model& model) {
   return hash;
 }
 
+void require_same_files(const fs::path& folder, const ModelSpec& spec) {
+  for (const auto& [file, print] : spec.files.items())
+    if (fs::exists(file) && known_fingerprint(file).md5 != print.value("md5", ""))
+      throw Error(
+          fmt::format("{} has changed since the run in {} began: put the old file back, or sample again",
+                      file, folder.string()));
+}
+
 Model build_again(const fs::path& folder, const ordered_json& run) {
   try {
-    return build(ModelSpec::from_json(run.at("model")));
+    const ModelSpec spec = ModelSpec::from_json(run.at("model"));
+    require_same_files(folder, spec);
+    return build(spec);
   } catch (const UsageError& problem) {  // of the file, and not of what was asked for
     throw Error(fmt::format("{}: {} (the file was changed, or a later version of onward made it)",
                             RunFolder::open(folder).run_json().string(), problem.what()));
