@@ -104,6 +104,7 @@ void AxisChain::sweep_block() {
   const std::size_t k = number_ - first_ahead_;
   const double log_ratio = ahead_weights_[k] - weight_;
   ++done_.updates;
+  ++done_.blocks;
   if (!std::isfinite(log_ratio)) {
     ++done_.nonfinite;
     return;

@@ -344,7 +344,8 @@ std::uint64_t AxisChain::advance(std::uint64_t steps, Monitor& monitor) {
 ChainReport AxisChain::report() const {
   ChainReport report;
   report.counts.curvatures = done_.again;
-  report.counts.curvature_pairs = done_.updates;  // along the axis that moves and the next one
+  report.counts.values = done_.blocks;
+  report.counts.curvature_pairs = done_.updates - done_.blocks;  // along the axis that moves and the next one
   report.counts.nonfinite = done_.nonfinite;
   report.floored = done_.floored;
   report.largest_drift = done_.largest_drift;
@@ -353,7 +354,7 @@ ChainReport AxisChain::report() const {
 
 /// Coefficients are all that there is to it where the predictor has just been computed from them.
 void AxisChain::transfer(Archive& archive) {
-  archive(number_, frozen_, acceptance_, log_scale_, done_.updates, done_.again, done_.accepted,
+  archive(number_, frozen_, acceptance_, log_scale_, done_.updates, done_.blocks, done_.again, done_.accepted,
           done_.floored, done_.nonfinite, done_.largest_drift);
   for (Vector& beta : beta_) {
     archive(beta);

@@ -87,7 +87,7 @@ class AxisChain final : public Chain {
   bool frozen_ = false;       // warm-up is over
   double acceptance_ = 0;     // since it was taken, counted in steps
   struct {
-    std::uint64_t updates = 0, again = 0, accepted = 0, floored = 0, nonfinite = 0;
+    std::uint64_t updates = 0, blocks = 0, again = 0, accepted = 0, floored = 0, nonfinite = 0;
     double largest_drift = 0;
   } done_;
   std::vector<Vector> beta_;

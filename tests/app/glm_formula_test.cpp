@@ -1,0 +1,158 @@
+// Regressions from a table and a formula: `onward glm`.
+
+#include <cmath>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "onward/io/stan_csv.hpp"
+#include "onward/random/stream.hpp"
+#include "program.hpp"
+
+namespace onward::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Formula : public Program {
+ protected:
+  static constexpr std::size_t rows = 240;
+
+  /// y = 2 + x, more in group "b" of f, with 12 subjects s who differ in level and slope, sigma 1/2.
+  void SetUp() override {
+    Program::SetUp();
+    const Stream stream(5, 0);
+    std::vector<double> x(rows), noise(rows), levels(12), slopes(12);
+    stream.normals(0, Purpose::noise, x);
+    stream.normals(1, Purpose::noise, noise);
+    stream.normals(2, Purpose::noise, levels);
+    stream.normals(3, Purpose::noise, slopes);
+    std::ofstream out(path("table.csv"));
+    out << "y,x,f,s,count,yes\n";
+    for (std::size_t i = 0; i < rows; ++i) {
+      const std::size_t s = i % 12;
+      const bool b = i % 5 == 0;
+      const double y = 2 + x[i] + (b ? 0.7 : 0) + levels[s] + 0.3 * slopes[s] * x[i] + 0.5 * noise[i];
+      out << fmt::format("{:.6f},{:.6f},{},s{:02},{},{}\n", y, x[i], b ? "b" : "a", s,
+                         std::floor(std::exp(std::min(0.4 * y, 3.0))), y > 2 ? "yes" : "no");
+    }
+  }
+
+  Outcome glm(const std::string& formula, const Words& more = {}) const {
+    Words words{"glm", "--data", "table.csv", "--formula", formula, "--seed", "1", "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    return onward(words);
+  }
+  json sampled(const std::string& formula, Words more) const {
+    more.insert(more.end(), {"--out", "none", "--json"});
+    const Outcome outcome = glm(formula, more);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.code == 0 ? json::parse(outcome.out) : json();
+  }
+  static std::vector<std::string> names(const json& result) {
+    std::vector<std::string> list;
+    for (const auto& p : result.at("parameters")) list.push_back(p.at("name"));
+    return list;
+  }
+  void wrong(int code, const std::string& formula, const Words& more, const Words& pieces) const {
+    Words words{"glm", "--data", "table.csv", "--formula", formula, "--out", "none"};
+    words.insert(words.end(), more.begin(), more.end());
+    refuses(code, words, pieces);
+  }
+};
+
+TEST_F(Formula, NamesAndFindsWhatWasPutIn) {
+  const json result =
+      sampled("y ~ x + f + (x | s)", {"--family", "gaussian", "--keep-groups", "none", "--draws", "1000"});
+  EXPECT_THAT(names(result), ElementsAre("(Intercept)", "x", "fb", "sd(s)Intercept", "sd(s)x",
+                                         "cor(s)Intercept.x", "sigma"));
+  const auto& p = result.at("parameters");
+  EXPECT_NEAR(p[2]["mean"], 0.7, 5 * p[2]["sd"].get<double>());
+  EXPECT_NEAR(p[6]["mean"], 0.5, 5 * p[6]["sd"].get<double>());
+  EXPECT_LT(result["max_rhat"], 1.02);
+}
+
+TEST_F(Formula, GroupsAndAKernelOnTheWholePosteriorAgree) {
+  for (const std::string family : {"bernoulli", "poisson"}) {
+    SCOPED_TRACE(family);
+    const std::string formula = (family == "poisson" ? "count" : "yes") + std::string(" ~ x + (1 | s)");
+    const Words priors{"--family", family, "--prior", "b ~ normal(0, 1)", "--prior", "sd(s) ~ exponential(1)",
+                       "--draws",  "2000"};
+    Words kernel = priors;
+    kernel.insert(kernel.end(), {"--sampler", "mala", "--warmup", "3000", "--thin", "10"});
+    const json ours = sampled(formula, priors), other = sampled(formula, kernel);
+    for (std::size_t i = 0; i < ours.at("parameters").size(); ++i) {
+      const json &p = ours["parameters"][i], &q = other["parameters"][i];
+      const double error = std::hypot(p["mcse_mean"].get<double>(), q["mcse_mean"].get<double>());
+      EXPECT_NEAR(p["mean"].get<double>(), q["mean"].get<double>(), 5.5 * error) << p["name"];
+      EXPECT_NEAR(p["sd"].get<double>() / q["sd"].get<double>(), 1, 0.15) << p["name"];
+    }
+  }
+}
+
+TEST_F(Formula, ResumedAndOnOtherThreadsTheSameBits) {
+  const Words common{"--family", "bernoulli", "--keep-groups", "3"};
+  Words whole = common, half = common,
+        rest{"sample", "--resume", "--out", "half", "--draws", "300", "--quiet"};
+  whole.insert(whole.end(), {"--draws", "300", "--out", "whole", "--threads", "1"});
+  half.insert(half.end(), {"--draws", "120", "--out", "half", "--threads", "2"});
+  ASSERT_EQ(glm("yes ~ x + (x | s) + (1 | f)", whole).code, 0);
+  ASSERT_EQ(glm("yes ~ x + (x | s) + (1 | f)", half).code, 0);
+  const Outcome resumed = onward(rest);
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  for (const char* file : {"chain-1.csv", "chain-4.csv"})
+    EXPECT_EQ(get(path(std::string("whole/") + file)), get(path(std::string("half/") + file)));
+}
+
+TEST_F(Formula, ShowsGroupsWhenAsked) {
+  const Outcome plain = glm("y ~ x + (1 | s)", {"--family", "gaussian", "--draws", "200", "--out", "none"});
+  EXPECT_THAT(plain.out, HasSubstr("and 12 effects of groups"));
+  EXPECT_THAT(plain.out, Not(HasSubstr("r(s)Intercept[s03]")));
+  const Outcome all =
+      glm("y ~ x + (1 | s)", {"--family", "gaussian", "--draws", "200", "--out", "none", "--show", "groups"});
+  EXPECT_THAT(all.out, HasSubstr("r(s)Intercept[s03]"));
+}
+
+TEST_F(Formula, PriorsInWordsCount) {
+  const json tight = sampled("y ~ x", {"--family", "gaussian", "--prior", "b[x] ~ normal(0, 0.0001)"});
+  EXPECT_NEAR(tight["parameters"][1]["mean"], 0, 0.001);
+  const json cauchy = sampled(
+      "y ~ x", {"--family", "gaussian", "--prior", "b ~ cauchy(0, 2)", "--prior", "sigma ~ exponential(1)"});
+  EXPECT_NEAR(cauchy["parameters"][1]["mean"], 1, 0.5);
+}
+
+TEST_F(Formula, RefusesWhatMakesNoSense) {
+  const Words gaussian{"--family", "gaussian"};
+  wrong(1, "y ~ xx", gaussian, {"xx"});
+  wrong(2, "y ~ x +", gaussian, {"^"});
+  wrong(1, "f ~ x", gaussian, {"text", "gaussian"});
+  wrong(1, "y ~ x", {"--family", "poisson"}, {"table.csv:2", "poisson"});
+  wrong(2, "y ~ x", {"--family", "binomial"}, {"trials"});
+  wrong(2, "y ~ x", {"--family", "gaussian", "--prior", "b ~ norml(0, 1)"}, {"norml", "normal"});
+  wrong(2, "y ~ x", {"--family", "gaussian", "--prior", "b[z] ~ normal(0, 1)"}, {"z", "Columns: x"});
+  wrong(2, "y ~ x", {"--family", "gaussian", "--prior", "sd(g) ~ normal(0, 1)"}, {"no groups"});
+  wrong(2, "y ~ x + (1 | s)", {"--family", "gaussian", "--prior", "sd(t) ~ normal(0, 1)"},
+        {"sd(t)", "Groups: s"});
+  wrong(2, "y ~ x", {"--family", "gaussian", "--keep-groups", "all"}, {"--keep-groups"});
+  wrong(2, "y ~ x", {"--family", "gaussian", "--x", "x.npy"}, {"--x"});
+  refuses(2, {"glm", "--data", "table.csv", "--family", "gaussian", "--out", "none"}, {"--formula"});
+  refuses(1, {"glm", "--data", "gone.csv", "--formula", "y ~ x", "--family", "gaussian", "--out", "none"},
+          {"gone.csv"});
+}
+
+TEST_F(Formula, TakesGroupsOfOneRowEach) {
+  std::ofstream out(path("single.csv"));
+  out << "n,id\n";
+  for (int i = 0; i < 300; ++i) out << i * i % 7 << ",i" << i << "\n";
+  out.close();
+  const Outcome outcome = onward({"glm", "--data", "single.csv", "--formula", "n ~ 1 + (1 | id)", "--family",
+                                  "poisson", "--draws", "200", "--seed", "1", "--out", "none", "--quiet"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("sd(id)Intercept"));
+}
+
+}  // namespace
+}  // namespace onward::testing
