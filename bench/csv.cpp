@@ -2,6 +2,7 @@
 // text.
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -37,13 +38,21 @@ void write_rows(const std::filesystem::path& file, const char* format, std::size
   for (std::size_t i = 0; i < rows; i += different_rows) out << block;
 }
 
-/// MB of text in a second, the best of three.
-double speed(const std::filesystem::path& file) {
-  double best = 0;
+struct Speed {
+  double wall = 0, processor = 0;  ///< MB of text in a second
+};
+
+/// The best of three readings.
+Speed speed(const std::filesystem::path& file) {
+  const double size = static_cast<double>(std::filesystem::file_size(file)) / 1e6;
+  Speed best;
   for (int round = 0; round < 3; ++round) {
     const auto begin = Clock::now();
+    const std::clock_t ticks = std::clock();
     keep(static_cast<double>(read_table(file).rows()));
-    best = std::max(best, static_cast<double>(std::filesystem::file_size(file)) / 1e6 / seconds_since(begin));
+    const double processor = static_cast<double>(std::clock() - ticks) / CLOCKS_PER_SEC;
+    best.wall = std::max(best.wall, size / seconds_since(begin));
+    best.processor = std::max(best.processor, size / processor);
   }
   return best;
 }
@@ -57,9 +66,13 @@ std::vector<Row> csv() {
   std::vector<Row> rows;
   const auto measure = [&](const char* name, const char* format, std::size_t count, bool words) {
     write_rows(file, format, count, words);
-    const double value = speed(file);
-    rows.push_back(
-        {.name = name, .value = value, .unit = "MB/s", .bar = "value >= 100", .met = value >= least});
+    const Speed found = speed(file);
+    rows.push_back({.name = name,
+                    .value = found.wall,
+                    .unit = "MB/s",
+                    .bar = "value >= 100",
+                    .met = found.wall >= least});
+    rows.push_back({.name = "the same, by processor time", .value = found.processor, .unit = "MB/s"});
   };
   measure("51 columns of numbers, 6 digits, 200,000 rows", "{:.6g}", 200'000, false);
   measure("51 columns of numbers, 17 digits, 100,000 rows", "{:.17g}", 100'000, false);
