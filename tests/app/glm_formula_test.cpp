@@ -126,7 +126,7 @@ TEST_F(Formula, PriorsInWordsCount) {
 
 TEST_F(Formula, RefusesWhatMakesNoSense) {
   const Words gaussian{"--family", "gaussian"};
-  wrong(1, "y ~ xx", gaussian, {"xx"});
+  wrong(2, "y ~ xx", gaussian, {"table.csv has no column xx", "Did you mean x?"});
   wrong(2, "y ~ x +", gaussian, {"^"});
   wrong(1, "f ~ x", gaussian, {"text", "gaussian"});
   wrong(1, "y ~ x", {"--family", "poisson"}, {"table.csv:2", "poisson"});

@@ -214,8 +214,8 @@ TEST_F(Glm, ResultsHaveTheShapeOfAnyRun) {
   EXPECT_EQ(result.at("dimension"), 3);
   EXPECT_EQ(result.at("chains"), 3);
   EXPECT_EQ(result.at("draws"), 40);
-  // Three chains of 100 + 40 sweeps of 3 updates, and some again after a rejection.
-  EXPECT_GE(result.at("jets"), 3 * 140 * 3);
+  // Three chains of 100 + 40 sweeps: one evaluation each, or 3 and some again after a rejection.
+  EXPECT_GE(result.at("jets"), 3 * 140);
   EXPECT_LT(result.at("jets"), 2 * 3 * 140 * 3);
   EXPECT_EQ(result.at("parameters").at(0).at("name"), "intercept");
   EXPECT_EQ(result.at("parameters").at(2).at("name"), "beta.2");

@@ -311,7 +311,8 @@ TEST_F(ResumeTest, ANetcdfFileThatCannotBeWrittenCanBeMadeLater) {
   const std::string words = "eight-schools --sampler newton-line --draws 4000 --format netcdf" + often;
   sampled(words + "--out whole");
   kill_when(words + "--out run", [&] {
-    return there("run/draws.nc.chain-1") && fs::file_size(path("run/draws.nc.chain-1")) > 4000;
+    return there("run/checkpoint") && there("run/draws.nc.chain-1") &&
+           fs::file_size(path("run/draws.nc.chain-1")) > 4000;
   });
   fs::create_directories(path("run/draws.nc/in the way"));
   const Outcome outcome = onward("sample --resume --out run --quiet");
