@@ -153,16 +153,24 @@ std::vector<std::size_t> effects_to_keep(const MixedPosterior& posterior, const 
   return places;
 }
 
-DataArray outcome(std::shared_ptr<const Observations> y) {
-  const std::size_t rows = y->rows();
-  return {DataArray::Role::observed,
-          {.name = "y", .shape = {rows}, .dims = {"observation"}},
-          NumberType::float64,
-          [y = std::move(y)](const auto& take) {
-            std::vector<double> values(y->rows());
-            for (std::size_t i = 0; i < values.size(); ++i) values[i] = y->y(i);
-            take(values);
-          }};
+/// The response, and what else says what was observed: trials and weights.
+std::vector<DataArray> outcomes(const std::shared_ptr<const Observations>& y) {
+  std::vector<DataArray> arrays;
+  const auto add = [&](const char* name, DataArray::Role role,
+                       double (Observations::*number)(std::size_t) const) {
+    arrays.push_back({role,
+                      {.name = name, .shape = {y->rows()}, .dims = {"observation"}},
+                      NumberType::float64,
+                      [y, number](const auto& take) {
+                        std::vector<double> values(y->rows());
+                        for (std::size_t i = 0; i < values.size(); ++i) values[i] = ((*y).*number)(i);
+                        take(values);
+                      }});
+  };
+  add("y", DataArray::Role::observed, &Observations::y);
+  if (y->family() == Family::binomial) add("trials", DataArray::Role::constant, &Observations::trials);
+  if (!y->weights().empty()) add("weights", DataArray::Role::constant, &Observations::weight);
+  return arrays;
 }
 
 nlohmann::ordered_json groups_json(const std::vector<GroupTerm>& terms) {
@@ -222,7 +230,7 @@ Model build_from_formula(const OptionValues& given, const BuildFor& what_for) {
   if (given.text("show") == "groups") model.shown.reset();
   model.notes.insert(model.notes.end(), notes.begin(), notes.end());
   model.derived["formula"] = std::move(about);
-  model.data.push_back(outcome(y));
+  model.data = outcomes(y);
   return model;
 }
 
