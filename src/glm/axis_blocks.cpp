@@ -44,9 +44,7 @@ void AxisChainMaker::Shared::weigh(std::span<const double> noise, std::span<doub
 void AxisChainMaker::Shared::choose_blocks(ThreadPool& pool) {
   const Observations& y = posterior.observations();
   if (posterior.samples_scale()) {
-    const double sum = y.family() == Family::gaussian ? y.sums({.eta = base.data()}, pool).value : 0.0;
-    const Jet rows = y.family() == Family::gaussian ? y.sigma_jet(-2 * sum, log_scale)
-                                                    : y.dispersion_jet(base.data(), log_scale, pool);
+    const Jet rows = ScaleJets(y, base.data(), pool)(log_scale);
     const double curvature = rows.curvature + posterior.scale_prior().at_log(log_scale).curvature;
     if (!(curvature < 0)) return;
     log_scale_width = 1 / std::sqrt(-curvature);

@@ -9,7 +9,7 @@
 namespace onward::glm {
 namespace {
 
-/// Updates of log sigma or log phi a sweep: they are cheap.
+/// Updates of the log scale a sweep: they are cheap.
 constexpr std::size_t scale_moves = 3;
 constexpr std::size_t joint_moves = 2;  // of sigma and coefficients, where they are coupled
 
@@ -222,10 +222,9 @@ void AxisChain::move_classes_together() {
 
 void AxisChain::update_scale() {
   const Observations& y = s_.posterior.observations();
-  const double squares = -2 * value_ * scale() * scale();  // gaussian
+  const ScaleJets scale_jets(y, eta_.data(), pool_, y.sum_at_unit_scale(value_, scale()));
   const auto jet = [&](double log_scale) {
-    const Jet rows = y.family() == Family::gaussian ? y.sigma_jet(squares, log_scale)
-                                                    : y.dispersion_jet(eta_.data(), log_scale, pool_);
+    const Jet rows = scale_jets(log_scale);
     const Jet prior = s_.posterior.scale_prior().at_log(log_scale);
     return Jet{rows.value + prior.value, rows.slope + prior.slope, rows.curvature + prior.curvature};
   };

@@ -7,12 +7,20 @@
 namespace onward::glm {
 
 DefaultPriors::DefaultPriors(const Observations& y, std::vector<Spread> columns)
-    : columns_(std::move(columns)) {
-  if (y.family() != Family::gaussian) return;
+    : columns_(std::move(columns)), family_(y.family()) {
+  const bool logs = family_ == Family::gamma;
+  if (family_ != Family::gaussian && !logs) return;
   const auto [mean, sd] = spread_of(
       y.rows(),
-      [&](std::size_t i) { return y.y(i) - (y.offset().empty() ? 0.0 : static_cast<double>(y.offset()[i])); },
+      [&](std::size_t i) {
+        return (logs ? std::log(y.y(i)) : y.y(i)) -
+               (y.offset().empty() ? 0.0 : static_cast<double>(y.offset()[i]));
+      },
       [&](std::size_t i) { return y.weight(i); });
+  if (logs) {
+    centre_ = mean;
+    return;
+  }
   if (!(sd > 0) || !std::isfinite(sd)) return;  // what is wrong with such a y is said elsewhere
   centre_ = mean;
   unit_ = sd;
@@ -28,7 +36,10 @@ Prior DefaultPriors::coefficient(std::size_t column) const {
 
 Prior DefaultPriors::intercept() const { return Prior::normal(centre_, 10 * unit_); }
 
-Prior DefaultPriors::scale() const { return Prior::student_t(3, 0, 2.5 * unit_); }
+Prior DefaultPriors::scale() const {
+  if (family_ == Family::gamma) return Prior::student_t(1, 0, 10);
+  return Prior::student_t(3, 0, 2.5 * unit_);
+}
 
 std::string to_string(const Prior& prior) {
   switch (prior.kind) {

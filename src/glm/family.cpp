@@ -16,7 +16,8 @@ constexpr Named families[] = {
     {Family::gaussian, "gaussian"}, {Family::bernoulli, "bernoulli"},
     {Family::probit, "probit"},     {Family::cloglog, "cloglog"},
     {Family::binomial, "binomial"}, {Family::categorical, "categorical"},
-    {Family::poisson, "poisson"},   {Family::negative_binomial, "negative-binomial"}};
+    {Family::poisson, "poisson"},   {Family::negative_binomial, "negative-binomial"},
+    {Family::gamma, "gamma"}};
 
 }  // namespace
 
@@ -24,6 +25,19 @@ std::string_view to_string(Family family) {
   for (const auto& f : families)
     if (f.family == family) return f.name;
   return "unknown";
+}
+
+std::string_view scale_name(Family family) {
+  switch (family) {
+    case Family::gaussian:
+      return "sigma";
+    case Family::negative_binomial:
+      return "phi";
+    case Family::gamma:
+      return "shape";
+    default:
+      return "";
+  }
 }
 
 std::vector<std::string> family_names() {
@@ -39,7 +53,7 @@ Family parse_family(std::string_view name) {
       {"logistic", "bernoulli"},   {"logit", "bernoulli"},        {"binary", "bernoulli"},
       {"normal", "gaussian"},      {"linear", "gaussian"},        {"multinomial", "categorical"},
       {"softmax", "categorical"},  {"multiclass", "categorical"}, {"negbin", "negative-binomial"},
-      {"nb", "negative-binomial"}, {"counts", "poisson"}};
+      {"nb", "negative-binomial"}, {"counts", "poisson"},         {"Gamma", "gamma"}};
   std::string hint = suggestion(std::string(name), family_names());
   for (const auto& [word, family] : elsewhere)
     if (word == name) hint = fmt::format(" It is called {} here.", family);

@@ -225,11 +225,9 @@ void GroupChain::update_family_scale() {
   const RegressionPosterior& population = s_.posterior.population();
   if (!population.samples_scale()) return;
   const Observations& y = s_.y();
-  const bool gaussian = y.family() == Family::gaussian;
-  const double squares = gaussian ? -2 * y.sums({.eta = eta_.data()}, pool_).value : 0;
+  const ScaleJets scale_jets(y, eta_.data(), pool_);
   const auto jet = [&](double log_scale) {
-    const Jet rows =
-        gaussian ? y.sigma_jet(squares, log_scale) : y.dispersion_jet(eta_.data(), log_scale, pool_);
+    const Jet rows = scale_jets(log_scale);
     ++done_.passes;
     const Jet prior = population.scale_prior().at_log(log_scale);
     return Jet{rows.value + prior.value, rows.slope + prior.slope, rows.curvature + prior.curvature};

@@ -209,14 +209,15 @@ bool any_flat(const RegressionPosterior& posterior) {
 std::optional<std::string> exact_fit(Likelihood& likelihood, const SearchEnd& end) {
   if (!likelihood.posterior.samples_scale()) return {};
   likelihood.predict(end.mode);
+  const bool logs = likelihood.y.family() == Family::gamma;  // whose predictor is of the log of y
   double squares = 0, residuals = 0;
   std::size_t rows = 0;
   for (std::size_t i = 0; i < likelihood.y.rows(); ++i) {
     if (!speaks(likelihood.y, i)) continue;
     ++rows;
-    squares += likelihood.y.weight(i) * likelihood.y.y(i) * likelihood.y.y(i);
-    residuals +=
-        likelihood.y.weight(i) * std::pow(likelihood.y.y(i) - static_cast<double>(likelihood.eta[i]), 2);
+    const double y = logs ? std::log(likelihood.y.y(i)) : likelihood.y.y(i);
+    squares += likelihood.y.weight(i) * (y * y + (logs ? 1 : 0));
+    residuals += likelihood.y.weight(i) * std::pow(y - static_cast<double>(likelihood.eta[i]), 2);
   }
   constexpr double rounding = 1e-6;  // of floats, and of sums of some
   if (rows <= likelihood.x.columns() - end.dependent.size() || residuals > rounding * rounding * squares)
@@ -224,6 +225,11 @@ std::optional<std::string> exact_fit(Likelihood& likelihood, const SearchEnd& en
   const std::string found = only_outcome(likelihood.y)
                                 ? fmt::format("every y is {}", likelihood.y.y(0))
                                 : std::string("y is fitted exactly, as far as floats can tell");
+  if (logs)
+    return found +
+           ": the shape has no finite estimate, and how large it is is decided by the prior. Check y, or "
+           "give "
+           "the shape itself (`shape`).";
   // No prior on offer holds it: all are finite at 0.
   if (likelihood.posterior.scale_prior().kind == Prior::Kind::flat || any_flat(likelihood.posterior))
     throw Error(found +

@@ -23,6 +23,8 @@ double constant_of(const Observations& y, std::size_t i) {
     case Family::poisson:
     case Family::negative_binomial:
       return -simd::lgamma(count + 1);
+    case Family::gamma:
+      return -std::log(count);
     default:
       return 0;
   }
@@ -88,6 +90,10 @@ double RowLogLikelihood::row(std::size_t i, const double* eta, double scale) con
       return eta[static_cast<std::size_t>(y) * piece_rows] - log_sum_exp(eta, all.classes());
     case Family::poisson:
       return y * *eta - std::exp(*eta);
+    case Family::gamma: {
+      const double t = *eta - std::log(y);
+      return scale * (std::log(scale) - t - std::exp(-t)) - simd::lgamma(scale);
+    }
     case Family::negative_binomial:
       return simd::lgamma(y + scale) - simd::lgamma(scale) +
              logit_row(*eta - std::log(scale), y, scale).value;

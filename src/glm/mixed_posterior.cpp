@@ -267,9 +267,7 @@ double MixedPosterior::gradient(VectorView theta, std::span<double> out) {
   }
   if (has_scale)
     out[layout_.scale] +=
-        (y.family() == Family::gaussian ? y.sigma_jet(-2 * rows * scale * scale, log_scale)
-                                        : y.dispersion_jet(eta_.data(), log_scale, population_->pool()))
-            .slope;
+        ScaleJets(y, eta_.data(), population_->pool(), y.sum_at_unit_scale(rows, scale))(log_scale).slope;
   for (std::size_t t = 0; t < terms_->size(); ++t) {
     const GroupTerm& term = (*terms_)[t];
     const std::size_t q = term.width(), first = layout_.effects[t];

@@ -36,6 +36,8 @@ double start_of_intercept(const Observations& y) {
     case Family::poisson:
     case Family::negative_binomial:
       return std::log(std::max(mean, 1e-3));
+    case Family::gamma:
+      return std::log(mean);
     case Family::categorical:
       break;
   }
@@ -96,8 +98,8 @@ class Newton {
     Eigen::VectorXd gradient;
     derivatives(beta_, gradient, mode.precision);
     const SearchEnd end{beta_, early_, dependent};
-    const auto note = likelihood_.y.family() == Family::gaussian ? exact_fit(likelihood_, end)
-                                                                 : separation(likelihood_, end, gram);
+    const auto note =
+        likelihood_.y.scale_is_factor() ? exact_fit(likelihood_, end) : separation(likelihood_, end, gram);
     if (note) mode.warnings.push_back(*note);
     mode.coefficients.assign(beta_.begin(), beta_.end());
     mode.scale = likelihood_.scale;
@@ -146,16 +148,18 @@ class Newton {
   void update_scale(const Eigen::VectorXd& beta, double more_squares) {
     likelihood_.predict(beta);
     double log_scale = std::log(likelihood_.scale);
-    double squares = 0;
-    if (likelihood_.y.family() == Family::gaussian) {
-      squares =
-          -2 * likelihood_.y.sums({.eta = likelihood_.eta.data()}, likelihood_.pool).value + more_squares;
-      log_scale = 0.5 * std::log(std::max(squares / std::max(likelihood_.y.total_weight(), 1.0), 1e-30));
+    double unit_sum = 0;
+    if (likelihood_.y.scale_is_factor()) {
+      unit_sum = likelihood_.y.sums({.eta = likelihood_.eta.data()}, likelihood_.pool).value;
+      // Twice what the rows lose on average: of gaussian rows the variance, of gamma ones about 1 / shape.
+      double spread = (-2 * unit_sum + more_squares) / std::max(likelihood_.y.total_weight(), 1.0);
+      spread = std::max(spread, 1e-30);
+      if (likelihood_.y.family() == Family::gaussian) unit_sum -= 0.5 * more_squares;
+      log_scale = likelihood_.y.family() == Family::gaussian ? 0.5 * std::log(spread) : -std::log(spread);
     }
+    const ScaleJets scale_jets(likelihood_.y, likelihood_.eta.data(), likelihood_.pool, unit_sum);
     for (int iteration = 0; iteration < 50; ++iteration) {
-      Jet jet = likelihood_.y.family() == Family::gaussian
-                    ? likelihood_.y.sigma_jet(squares, log_scale)
-                    : likelihood_.y.dispersion_jet(likelihood_.eta.data(), log_scale, likelihood_.pool);
+      const Jet jet = scale_jets(log_scale);
       const Jet prior = likelihood_.posterior.scale_prior().at_log(log_scale);
       const double slope = jet.slope + prior.slope,
                    h = std::max(-(jet.curvature + prior.curvature), 0.1 * std::abs(slope));

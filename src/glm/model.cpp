@@ -95,14 +95,15 @@ std::vector<Option> describe_options() {
        .help = "of the intercept at the means of the columns, in the same words",
        .otherwise = "normal:10; gaussian: 10 sds of y about its mean"},
       {.name = "prior_scale",
-       .help = "of sigma or phi, cut at 0, in the same words",
-       .otherwise = "student-t:3:2.5; gaussian: 2.5 sds of y"},
+       .help = "of sigma, phi or shape, cut at 0, in the same words",
+       .otherwise = "student-t:3:2.5; gaussian: 2.5 sds of y; gamma: student-t:1:10"},
       {.name = "intercept",
        .type = flag,
        .help = "a column of ones before those of X",
        .on_by_default = true},
       {.name = "sigma", .type = number, .help = "gaussian: known", .otherwise = "sampled"},
       {.name = "phi", .type = number, .help = "negative-binomial: known", .otherwise = "sampled"},
+      {.name = "shape", .type = number, .help = "gamma: known", .otherwise = "sampled"},
       {.name = "names", .type = file, .help = "a name for each column of X, a line each"},
   };
   options.insert(options.end(), others.begin(), others.end());

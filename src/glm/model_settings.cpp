@@ -68,6 +68,7 @@ Family family_of(const OptionValues& given) {
       break;
     case Family::poisson:
     case Family::negative_binomial:
+    case Family::gamma:
       links = {"log"};
       break;
   }
@@ -92,17 +93,19 @@ PosteriorOptions posterior_options(const OptionValues& given, Family family, boo
   if (given.has("prior_intercept"))
     options.intercept = parse_prior("prior_intercept", given.text("prior_intercept"));
   if (given.has("prior_scale")) options.scale = parse_prior("prior_scale", given.text("prior_scale"));
-  if (options.scale && family != Family::gaussian && family != Family::negative_binomial)
-    throw UsageError(fmt::format("{} is of sigma or phi, which {} has not",
+  if (options.scale && !has_scale(family))
+    throw UsageError(fmt::format("{} is of sigma, phi or shape, which {} has not",
                                  given.has("prior_scale") ? "`prior_scale`" : "a prior", name));
-  if (given.has("sigma") && family != Family::gaussian)
-    throw UsageError(fmt::format("`sigma` is for the gaussian family, not for {}", name));
-  if (given.has("phi") && family != Family::negative_binomial)
-    throw UsageError(fmt::format("`phi` is for the negative-binomial family, not for {}", name));
-  for (const char* field : {"sigma", "phi"})
-    if (const auto value = given.number(field); value && (!(*value > 0) || !std::isfinite(*value)))
+  for (const Family other : {Family::gaussian, Family::negative_binomial, Family::gamma}) {
+    const std::string field(scale_name(other));
+    const auto value = given.number(field);
+    if (!value) continue;
+    if (family != other)
+      throw UsageError(fmt::format("`{}` is for the {} family, not for {}", field, to_string(other), name));
+    if (!(*value > 0) || !std::isfinite(*value))
       throw UsageError(fmt::format("`{}` is {}: it must be a finite number above 0", field, *value));
-  options.known_scale = given.has("sigma") ? given.number("sigma") : given.number("phi");
+    options.known_scale = value;
+  }
   return options;
 }
 

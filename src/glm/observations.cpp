@@ -112,6 +112,9 @@ void Observations::check_y(std::span<const double> y, const RowOptions& options)
       case Family::gaussian:
         if (std::abs(v) > 1e30) refuse(i, v, name, "numbers below 1e30");
         break;
+      case Family::gamma:
+        if (!(v >= 1e-30 && v <= 1e30)) refuse(i, v, name, "numbers above 0 (from 1e-30 to 1e30)");
+        break;
       case Family::bernoulli:
       case Family::probit:
       case Family::cloglog:
@@ -196,6 +199,12 @@ void Observations::prepare_rows() {
       for (std::size_t i = 0; i < rows_; ++i)
         constant_ +=
             w(i) * (y(i) * static_cast<double>(third_[i]) - std::max(y(i), 1.0) - simd::lgamma(y(i) + 1));
+      break;
+    case Family::gamma:
+      fill(first_, [&](std::size_t i) { return std::log(y(i)); });
+      fill(second_, w);
+      count_error(w);
+      for (std::size_t i = 0; i < rows_; ++i) constant_ -= w(i) * std::log(y(i));
       break;
     case Family::negative_binomial: {
       fill(first_, [&](std::size_t i) { return w(i) * y(i); });

@@ -115,7 +115,7 @@ void RegressionPosterior::check_names() const {
   if (twice != all.end())
     throw UsageError(
         fmt::format("two parameters would be called {}: give every column a name of its own, other than "
-                    "{}, sigma and phi",
+                    "{}, sigma, phi and shape",
                     *twice, options_.intercept_name));
 }
 
@@ -131,7 +131,7 @@ std::vector<std::string> RegressionPosterior::names() const {
       if (y_->classes() > 1) name += fmt::format(".{}", k + 1);
       names.push_back(std::move(name));
     }
-  if (samples_scale()) names.emplace_back(y_->family() == Family::gaussian ? "sigma" : "phi");
+  if (samples_scale()) names.emplace_back(scale_name(y_->family()));
   return names;
 }
 
@@ -296,9 +296,8 @@ double RegressionPosterior::gradient(VectorView theta, std::span<double> out) {
     out[i] += prior.slope;
   }
   if (samples_scale()) {
-    const Jet by_scale = y_->family() == Family::gaussian
-                             ? y_->sigma_jet(-2 * rows * scale * scale, theta.back())
-                             : y_->dispersion_jet(here_.values.data(), theta.back(), *pool_);
+    const Jet by_scale =
+        ScaleJets(*y_, here_.values.data(), *pool_, y_->sum_at_unit_scale(rows, scale))(theta.back());
     const Jet prior = scale_prior_.at_log(theta.back());
     value += prior.value;
     out.back() = by_scale.slope + prior.slope;

@@ -165,7 +165,8 @@ PriorStatement read_statement(std::string_view statement) {
   } else if (word == "sigma" || word == "phi" || word == "shape") {
     out.about = About::scale;
   } else {
-    refuse(statement, fmt::format("'{}' is none of b, Intercept, sd, cor, sigma and phi", trimmed(sides[0])));
+    refuse(statement,
+           fmt::format("'{}' is none of b, Intercept, sd, cor, sigma, phi and shape", trimmed(sides[0])));
   }
   if (!what.empty()) refuse(statement, fmt::format("'{}' was not expected", what));
   if (out.about == About::coefficient && (out.column == "Intercept" || out.column == "(Intercept)"))

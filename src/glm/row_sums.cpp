@@ -1,13 +1,11 @@
-// Sums over the rows of a family: the log likelihood with its derivatives along a line, by each row's
-// predictor and by the dispersion.
+// Sums over the rows of a family: the log likelihood with its derivatives along a line and by each row's
+// predictor.
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "onward/ad/polygamma.hpp"
 #include "onward/glm/family.hpp"
-#include "onward/simd/special.hpp"
 #include "row_loop.hpp"
 
 namespace onward::glm {
@@ -60,6 +58,14 @@ struct GaussianRows {
   template <class T>
   RowJet<T> jet(std::size_t i, const T& eta) const {
     return times(gaussian_row(eta, load_rows<T>(y + i)), load_rows<T>(weight + i));
+  }
+};
+
+struct GammaRows {
+  const float *log_y, *weight;
+  template <class T>
+  RowJet<T> jet(std::size_t i, const T& eta) const {
+    return times(gamma_row(T(eta - load_rows<T>(log_y + i))), load_rows<T>(weight + i));
   }
 };
 
@@ -157,31 +163,10 @@ double slopes_as(const Rows& rows, const float* eta, float* slope, float* weight
 
 }  // namespace
 
-/// The weighted sum over rows of log Gamma(y + phi) - log Gamma(phi), that is of log(phi + k) for k < y, with
-/// phi d/dphi and phi^2 d^2/dphi^2. Step by step: a difference of two lgammas would lose all digits where phi
-/// is large and the count nearly Poisson.
-Jet Observations::rising(double phi) const {
-  Jet sum;
-  for (std::size_t k = 0; k < tail_weights_.size(); ++k) {
-    const double at = phi + static_cast<double>(k), share = phi / at;
-    sum.value += tail_weights_[k] * std::log(at);
-    sum.slope += tail_weights_[k] * share;
-    sum.curvature -= tail_weights_[k] * share * share;
-  }
-  const double begin = phi + static_cast<double>(most_steps);
-  for (const auto& [y, w] : large_counts_) {
-    sum.value += w * (simd::lgamma(y + phi) - simd::lgamma(begin));
-    sum.slope += w * phi * (simd::digamma(y + phi) - simd::digamma(begin));
-    sum.curvature += w * phi * phi * (ad::polygamma(y + phi).trigamma - ad::polygamma(begin).trigamma);
-  }
-  return sum;
-}
-
-double Observations::constant(double scale) const {
-  double sum = constant_;
-  if (family_ == Family::gaussian) sum -= total_weight_ * std::log(scale);
-  if (family_ == Family::negative_binomial) sum += rising(scale).value;
-  return sum;
+/// What the rows of families whose scale is a factor are multiplied by.
+double Observations::row_factor(double scale) const {
+  if (family_ == Family::gaussian) return 1 / (scale * scale);
+  return family_ == Family::gamma ? scale : 1;
 }
 
 /// Calls use(number, rows) with the row functions of the family; `number` is of the type to compute with.
@@ -208,6 +193,8 @@ auto Observations::with_rows(double scale, const Use& use) const {
       return use_rows(PoissonRows{first, second, third_.data()});
     case Family::negative_binomial:
       return use_rows(NegativeBinomialRows{first, second, scale, std::log(scale)});
+    case Family::gamma:
+      return use_rows(GammaRows{first, second});
     case Family::categorical:
       break;
   }
@@ -217,10 +204,10 @@ auto Observations::with_rows(double scale, const Use& use) const {
 LineSums Observations::sums(const RowLine& line, ThreadPool& pool) const {
   LineSums sums = with_rows(
       line.scale, [&]<class T>(const T&, const auto& rows) { return sums_as<T>(rows, line, rows_, pool); });
-  if (family_ == Family::gaussian) {
-    const double precision = 1 / (line.scale * line.scale);
-    sums = {sums.value * precision, sums.slope * precision, sums.curvature * precision,
-            sums.next_slope * precision, sums.next_curvature * precision};
+  if (scale_is_factor()) {
+    const double factor = row_factor(line.scale);
+    sums = {sums.value * factor, sums.slope * factor, sums.curvature * factor, sums.next_slope * factor,
+            sums.next_curvature * factor};
   }
   return sums;
 }
@@ -230,21 +217,19 @@ double Observations::row_slopes(const float* eta, double scale, float* slope, fl
   const double value = with_rows(scale, [&]<class T>(const T&, const auto& rows) {
     return slopes_as<T>(rows, eta, slope, weight, rows_, pool);
   });
-  if (family_ != Family::gaussian) return value;
-  const double precision = 1 / (scale * scale);
-  const auto factor = static_cast<float>(precision);
+  if (!scale_is_factor()) return value;
+  const auto factor = static_cast<float>(row_factor(scale));
   for (std::size_t i = 0; i < rows_; ++i) {
     if (slope) slope[i] *= factor;
     if (weight) weight[i] *= factor;
   }
-  return value * precision;
+  return value * row_factor(scale);
 }
 
 void Observations::jets(std::size_t begin, std::size_t end, const float* eta, double scale, float* value,
                         float* slope, float* weight) const {
-  const double precision = family_ == Family::gaussian ? 1 / (scale * scale) : 1;
   with_rows(scale, [&]<class T>(const T&, const auto& rows) {
-    const T factor(static_cast<simd::scalar_t<T>>(precision));
+    const T factor(static_cast<simd::scalar_t<T>>(row_factor(scale)));
     for_each_group<T>(
         begin, end,
         [&](std::size_t i, std::size_t, const simd::mask_t<T>*) __attribute__((always_inline)) {
@@ -270,56 +255,8 @@ double Observations::value(std::size_t begin, std::size_t end, const float* eta,
         [&] { value.end_chunk(); });
     return value.sum();
   });
-  return family_ == Family::gaussian ? sum / (scale * scale) : sum;
-}
-
-Jet Observations::dispersion_jet(const float* eta, double log_phi, ThreadPool& pool, const float* d,
-                                 double* mixed) const {
-  using T = simd::Batch<double>;
-  const double phi = std::exp(log_phi);
-  struct Sums {
-    double value = 0, slope = 0, curvature = 0, mixed = 0;
-    Sums& operator+=(const Sums& o) {
-      value += o.value, slope += o.slope, curvature += o.curvature, mixed += o.mixed;
-      return *this;
-    }
-  };
-  std::vector<Sums> parts(pieces_of(rows_));
-  for_each_piece(rows_, pool, [&](std::size_t p, std::size_t begin, std::size_t end) {
-    RowSum<T> value, slope, curvature, cross;
-    for_each_group<T>(
-        begin, end,
-        [&](std::size_t i, std::size_t part, const simd::mask_t<T>* mask) {
-          // With t = eta - log phi and p = logistic(t): phi times the derivative by phi of
-          // y t - (y + phi) log(1 + e^t) is phi p - y (1 - p) - phi log(1 + e^t), and so on.
-          const T t = load_rows<T>(eta + i) - T(log_phi), y = load_rows<T>(first_.data() + i),
-                  w = load_rows<T>(second_.data() + i);
-          const T f = w * T(phi);
-          const auto parts_of = detail::logistic(t);
-          const auto right = t > T(0.0);
-          const T pr = simd::select(right, parts_of.q, parts_of.eq),
-                  rest = simd::select(right, parts_of.eq, parts_of.q);
-          const T softplus = simd::max(t, T(0.0)) + parts_of.softplus_rest;
-          const T pull = f * pr - y * rest;
-          value.add(part, kept(logit_row(t, y, f).value, mask));
-          slope.add(part, kept(T(pull - f * softplus), mask));
-          curvature.add(part, kept(T(f * pr - rest * pull), mask));
-          if (d) cross.add(part, kept(T(load_rows<T>(d + i) * ((y + f) * pr * rest - f * pr)), mask));
-        },
-        [&] { value.end_chunk(), slope.end_chunk(), curvature.end_chunk(), cross.end_chunk(); });
-    parts[p] = {value.sum(), slope.sum(), curvature.sum(), cross.sum()};
-  });
-  const Sums rows = tree_sum<Sums>(parts);
-  if (mixed) *mixed = rows.mixed;
-  double value = rows.value + constant_, first = rows.slope, second = rows.curvature;
-  const Jet factorials = rising(phi);
-  value += factorials.value, first += factorials.slope, second += factorials.curvature;
-  return {value, first, second + first};
-}
-
-Jet Observations::sigma_jet(double squares, double log_sigma) const {
-  const double scaled = squares * std::exp(-2 * log_sigma);
-  return {constant_ - total_weight_ * log_sigma - 0.5 * scaled, scaled - total_weight_, -2 * scaled};
+  if (family_ == Family::gaussian) return sum / (scale * scale);
+  return sum * row_factor(scale);
 }
 
 }  // namespace onward::glm

@@ -12,7 +12,7 @@ inline Jet rows_jet(const Observations& y, RowLine line, double log_scale, doubl
                     Floats& scratch, ThreadPool& pool) {
   const double scale = std::exp(log_scale);
   line.scale = scale;
-  const bool needs_moved = y.family() == Family::negative_binomial && turn != 0 && order != Order::value;
+  const bool needs_moved = y.family() != Family::gaussian && turn != 0 && order != Order::value;
   if (needs_moved) {
     scratch.resize(padded_rows(y.rows()) * y.classes());
     line.moved = scratch.data();
@@ -24,7 +24,7 @@ inline Jet rows_jet(const Observations& y, RowLine line, double log_scale, doubl
     jet.slope += -turn * y.total_weight() - 2 * turn * sums.value;
   } else if (needs_moved) {
     double mixed = 0;
-    const Jet by_scale = y.dispersion_jet(scratch.data(), log_scale, pool, line.d, &mixed);
+    const Jet by_scale = y.scale_jet(scratch.data(), log_scale, pool, line.d, &mixed);
     jet.slope += turn * by_scale.slope;
     jet.curvature += 2 * turn * mixed + turn * turn * by_scale.curvature;
   }

@@ -31,6 +31,8 @@ TEST(Observations, NamesTheFirstRowOutOfRange) {
   expect_refused(Family::poisson, {0, 1, -2}, "row 3 is -2", "whole number");
   expect_refused(Family::poisson, {0.5}, "row 1", "whole number");
   expect_refused(Family::negative_binomial, {1, 1e9}, "row 2", "whole number");
+  expect_refused(Family::gamma, {1, 0.5, 0}, "row 3 is 0", "above 0");
+  expect_refused(Family::gamma, {1, -2}, "row 2 is -2", "above 0");
   expect_refused(Family::categorical, {0, 1, 5}, "row 3 is 5", "class from 0 to 2", {.classes = 3});
   expect_refused(Family::binomial, {1, 4}, "row 2 is 4", "trials, 3", {.trials = {2, 3}});
   for (const Family family : {Family::gaussian, Family::bernoulli, Family::poisson, Family::categorical})
@@ -79,10 +81,28 @@ TEST(Observations, DispersionMayBeHuge) {
   eta[8] = 8.5f;
   const double limit = poisson.sums({.eta = eta.data()}, pool).value + poisson.constant(1);
   for (const double log_phi : {25.0, 30.0, 34.0}) {
-    const Jet jet = negative.dispersion_jet(eta.data(), log_phi, pool);
+    const Jet jet = negative.scale_jet(eta.data(), log_phi, pool);
     EXPECT_NEAR(jet.value, limit, 2e-3) << log_phi;
     EXPECT_NEAR(jet.slope, 0, 1e-3) << log_phi;
     EXPECT_NEAR(jet.curvature, 0, 1e-3) << log_phi;
+  }
+}
+
+/// Of a shape that says that y is fitted nearly exactly, and of one that says nearly nothing.
+TEST(Observations, ShapeMayBeHugeOrTiny) {
+  const Numbers y{0.5, 1, 2, 3.5};
+  const Observations gamma(Family::gamma, y);
+  for (const double log_shape : {-12.0, 0.0, 3.39, 3.41, 9.0}) {
+    const Jet jet = gamma.scale_jet(-0.01, log_shape);
+    constexpr double h = 1e-4;
+    const Jet up = gamma.scale_jet(-0.01, log_shape + h), down = gamma.scale_jet(-0.01, log_shape - h);
+    const double size = 1 + std::abs(jet.value);
+    EXPECT_NEAR((up.value - down.value) / (2 * h), jet.slope, 1e-6 * size) << log_shape;
+    EXPECT_NEAR((up.slope - down.slope) / (2 * h), jet.curvature, 1e-6 * size) << log_shape;
+    const double shape = std::exp(log_shape);
+    double plain = -0.01 * shape;
+    for (const double one : y) plain += shape * (log_shape - 1) - std::lgamma(shape) - std::log(one);
+    EXPECT_NEAR(jet.value, plain, 1e-10 * shape * 10 + 1e-10) << log_shape;
   }
 }
 

@@ -143,6 +143,9 @@ std::vector<double> data_draw(const Small& model, const glm::MixedPosterior& lik
         y.push_back(std::poisson_distribution<int>(mean)(random));
         break;
       }
+      case Family::gamma:
+        y.push_back(std::max(std::gamma_distribution<double>(scale, std::exp(eta) / scale)(random), 1e-30));
+        break;
       default:
         throw std::logic_error("not a family of this test");
     }
@@ -260,6 +263,12 @@ std::vector<Case> cases() {
        Shape::crossed,
        {family_scale},
        other_family_scale},
+      {"FamilyScaleGamma", Family::gamma, Shape::crossed, {family_scale}, other_family_scale},
+      {"AllGamma",
+       Family::gamma,
+       Shape::slopes,
+       {levels, coefficients, shifts, scales, stretches, correlations, family_scale},
+       wider_sds},
       {"AllNegativeBinomial",
        Family::negative_binomial,
        Shape::nested,
@@ -280,7 +289,7 @@ TEST(MixedPosterior, JetsAndGradientAgreeWithDifferences) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
   for (const Family family :
-       {Family::gaussian, Family::bernoulli, Family::poisson, Family::negative_binomial}) {
+       {Family::gaussian, Family::bernoulli, Family::poisson, Family::negative_binomial, Family::gamma}) {
     const Small model(family, Shape::slopes);
     const glm::MixedPosterior like = model.posterior(std::vector<double>(model.rows, 1.0));
     std::vector<double> theta = prior_draw(model, like, random);

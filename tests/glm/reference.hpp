@@ -59,8 +59,14 @@ struct Problem {
   double offset(std::size_t i) const { return options.offset.empty() ? 0 : options.offset[i]; }
   std::size_t classes() const { return family == glm::Family::categorical ? options.classes : 1; }
   bool samples_scale() const {
-    return (family == glm::Family::gaussian || family == glm::Family::negative_binomial) &&
-           !priors.known_scale;
+    switch (family) {
+      case glm::Family::gaussian:
+      case glm::Family::negative_binomial:
+      case glm::Family::gamma:
+        return !priors.known_scale;
+      default:
+        return false;
+    }
   }
   std::size_t dimension() const { return columns * classes() + (samples_scale() ? 1 : 0); }
 
@@ -111,6 +117,8 @@ T log_row(const Problem& p, std::size_t i, const T& eta, const T& scale) {
       return lgamma(y + scale) - lgamma(scale) - std::lgamma(y + 1) + scale * (log(scale) - total) +
              y * (eta - total);
     }
+    case glm::Family::gamma:
+      return scale * (log(scale) - eta) - lgamma(scale) + (scale - 1.0) * std::log(y) - scale * y * exp(-eta);
     case glm::Family::categorical:
       break;
   }
@@ -209,6 +217,9 @@ inline Problem problem(glm::Family family, const Shape& shape = {}) {
       case glm::Family::categorical:
         p.y.push_back(std::min(2.0, std::floor(3 * u / (1 + std::exp(-eta)) * 1.5)));
         break;
+      case glm::Family::gamma:
+        p.y.push_back(static_cast<float>(-(std::log(u) + std::log(extra[i])) / 2 * std::exp(eta)));
+        break;
       case glm::Family::poisson:
       case glm::Family::negative_binomial:
         p.y.push_back(std::floor(-std::log(u) * std::exp(eta)));
@@ -220,8 +231,9 @@ inline Problem problem(glm::Family family, const Shape& shape = {}) {
 
 inline const std::vector<glm::Family>& all_families() {
   static const std::vector<glm::Family> families{
-      glm::Family::gaussian, glm::Family::bernoulli,   glm::Family::probit,  glm::Family::cloglog,
-      glm::Family::binomial, glm::Family::categorical, glm::Family::poisson, glm::Family::negative_binomial};
+      glm::Family::gaussian, glm::Family::bernoulli,         glm::Family::probit,
+      glm::Family::cloglog,  glm::Family::binomial,          glm::Family::categorical,
+      glm::Family::poisson,  glm::Family::negative_binomial, glm::Family::gamma};
   return families;
 }
 

@@ -72,6 +72,15 @@ void expect_rows() {
       expect_row(glm::poisson_row(S(s - log_m), S(y), S(m)), wanted,
                  4 * (m * std::exp(x - shift) + m + y * std::abs(x - shift)), x);
     }
+    if (x > -20)
+      expect_row(glm::gamma_row(s),
+                 exact(
+                     [&](auto t) {
+                       using std::expm1;
+                       return -t - expm1(-t);
+                     },
+                     x),
+                 1 + std::abs(x) + std::exp(-x), x);
     expect_row(glm::gaussian_row(s, S(0.5)), exact([&](auto t) { return -0.5 * ((0.5 - t) * (0.5 - t)); }, x),
                1 + x * x, x);
   }
@@ -133,6 +142,7 @@ void expect_all_same_bits() {
   expect_same_bits<S>([](auto t) { return glm::probit_row(t, decltype(t)(S(-1))); });
   expect_same_bits<S>([](auto t) { return glm::cloglog_row(t, decltype(t)(S(1))); });
   expect_same_bits<S>([](auto t) { return glm::cloglog_row(t, decltype(t)(S(0))); });
+  expect_same_bits<S>([](auto t) { return glm::gamma_row(t); });
   expect_same_bits<S>([](auto t) { return glm::gaussian_row(t, decltype(t)(S(1))); });
 }
 

@@ -5,7 +5,9 @@
 // A coefficient's scale is 2.5 divided by the standard deviation of its column (a constant column: 2.5), the
 // intercept's is 10, and sigma or phi have a student-t of 3 degrees of freedom and scale 2.5, cut at 0. For a
 // gaussian regression all of these are in standard deviations of y, and the intercept's prior is about the
-// mean of y.
+// mean of y; for a gamma regression it is about the mean of log y. The shape of gamma has a Cauchy of scale
+// 10, cut at 0: a shape is 1 over the square of a coefficient of variation, so that 1 and 400 are both usual,
+// and a tail any thinner would pull large ones down.
 
 #include <string>
 #include <vector>
@@ -23,11 +25,12 @@ class DefaultPriors {
 
   Prior coefficient(std::size_t column) const;
   Prior intercept() const;
-  Prior scale() const;  ///< of sigma or phi
+  Prior scale() const;  ///< of sigma, phi or shape
 
  private:
   std::vector<Spread> columns_;
   double centre_ = 0, unit_ = 1;  // of the predictor
+  Family family_;
 };
 
 /// "normal(0, 2.5)", "student-t(3, 0, 2.5)" or "flat".

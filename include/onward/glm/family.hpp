@@ -46,12 +46,18 @@ enum class Family {
   categorical,        ///< y is a class 0..K-1, softmax of K predictors
   poisson,            ///< counts of log mean eta
   negative_binomial,  ///< counts of log mean eta and variance mu + mu^2 / phi
+  gamma,              ///< y > 0 of log mean eta and variance mu^2 / shape
 };
 
 std::string_view to_string(Family family);
 /// Throws UsageError for an unknown name.
 Family parse_family(std::string_view name);
 std::vector<std::string> family_names();
+
+/// The number that some families have besides the predictor is called their scale here: what it is called
+/// where it is reported, or nothing if the family has none.
+std::string_view scale_name(Family family);
+inline bool has_scale(Family family) { return !scale_name(family).empty(); }
 
 /// Whether rows are computed in float or double.
 enum class Arithmetic { in_float, in_double };
@@ -77,7 +83,7 @@ struct RowLine {
   float alpha = 0;              ///< how far along d
   const float* next = nullptr;  ///< another direction to take slope and curvature along, at the same place
   float* moved = nullptr;       ///< where eta + alpha d goes, if wanted; may be eta
-  double scale = 1;             ///< sigma (gaussian) or phi (negative binomial)
+  double scale = 1;             ///< sigma, phi or shape: the scale of the family
   std::size_t stride = piece_rows;  ///< from a piece of d (and next) to the following one
 };
 
@@ -101,8 +107,7 @@ class Observations {
   std::size_t rows() const { return rows_; }
   std::size_t classes() const { return classes_; }  ///< 1 unless categorical
   Arithmetic arithmetic() const { return arithmetic_; }
-  /// True if the family has sigma or phi.
-  bool has_scale() const { return family_ == Family::gaussian || family_ == Family::negative_binomial; }
+  bool has_scale() const { return glm::has_scale(family_); }
   double total_weight() const { return total_weight_; }
   double weight(std::size_t row) const { return weights_.empty() ? 1.0 : weights_[row]; }
   double y(std::size_t row) const { return y_[row]; }
@@ -129,12 +134,19 @@ class Observations {
   /// The sum of values alone of such rows.
   double value(std::size_t begin, std::size_t end, const float* eta, double scale) const;
 
-  /// Value and derivatives by log phi of the whole log likelihood, constant() included (negative binomial).
-  /// With a direction d of the predictor, *mixed gets the second derivative by log phi and along d.
-  Jet dispersion_jet(const float* eta, double log_phi, ThreadPool& pool, const float* d = nullptr,
-                     double* mixed = nullptr) const;
-  /// The same by log sigma (gaussian), from the weighted sum of squared residuals.
-  Jet sigma_jet(double squares, double log_sigma) const;
+  /// True if the scale only multiplies the rows, so that their sum at scale 1 says all of it: gaussian rows
+  /// by 1 / sigma^2, gamma ones by the shape.
+  bool scale_is_factor() const { return family_ == Family::gaussian || family_ == Family::gamma; }
+  /// What the rows' sum at some scale would be at scale 1, for such families.
+  double sum_at_unit_scale(double sum, double scale) const {
+    return family_ == Family::gaussian ? sum * scale * scale : sum / scale;
+  }
+  /// Value and derivatives by the log of the scale of the whole log likelihood, constant() included. With a
+  /// direction d of the predictor, *mixed gets the second derivative by the log scale and along d.
+  Jet scale_jet(const float* eta, double log_scale, ThreadPool& pool, const float* d = nullptr,
+                double* mixed = nullptr) const;
+  /// The same for families whose scale is a factor, from the rows' sum at scale 1.
+  Jet scale_jet(double unit_sum, double log_scale) const;
 
   /// The observations of one class against all others (categorical): y is 1 where the label is k.
   Observations one_against_rest(std::size_t k) const;
@@ -144,6 +156,11 @@ class Observations {
   void check_y(std::span<const double> y, const RowOptions& options);
   void prepare_rows();
   Jet rising(double phi) const;
+  double row_factor(double scale) const;
+  struct ScaleSums;
+  template <class Row>
+  ScaleSums scale_sums(ThreadPool& pool, const Row& row) const;
+  ScaleSums dispersion_sums(const float* eta, double log_phi, ThreadPool& pool, const float* d) const;
   template <class Use>
   auto with_rows(double scale, const Use& use) const;
   static constexpr std::size_t most_steps = 65536;  // of a rising factorial, taken one by one
@@ -152,12 +169,32 @@ class Observations {
   std::size_t rows_ = 0, classes_ = 1;
   Arithmetic arithmetic_ = Arithmetic::in_float;
   Floats y_, weights_, trials_, offset_;
-  // What the row functions read, by family: y - n/2 and n; y, m and log m; 2 y - 1.
+  // What the row functions read, by family: y - n/2 and n; y, m and log m; 2 y - 1; log y.
   Floats first_, second_, third_;
   double total_weight_ = 0, constant_ = 0;
   // Negative binomial: the weight of rows with y > k, by k, and the counts too large for that.
   std::vector<double> tail_weights_;
   std::vector<std::pair<double, double>> large_counts_;
+};
+
+/// The log likelihood as a function of the log scale alone, at a predictor that stays as it is.
+class ScaleJets {
+ public:
+  ScaleJets(const Observations& y, const float* eta, ThreadPool& pool) : y_(y), eta_(eta), pool_(pool) {
+    if (y.scale_is_factor()) unit_sum_ = y.sums({.eta = eta}, pool).value;
+  }
+  /// With the rows' sum at scale 1, for families whose scale is a factor; for others it counts for nothing.
+  ScaleJets(const Observations& y, const float* eta, ThreadPool& pool, double unit_sum)
+      : y_(y), eta_(eta), pool_(pool), unit_sum_(unit_sum) {}
+  Jet operator()(double log_scale) const {
+    return y_.scale_is_factor() ? y_.scale_jet(unit_sum_, log_scale) : y_.scale_jet(eta_, log_scale, pool_);
+  }
+
+ private:
+  const Observations& y_;
+  const float* eta_;
+  ThreadPool& pool_;
+  double unit_sum_ = 0;
 };
 
 }  // namespace onward::glm

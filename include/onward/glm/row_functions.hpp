@@ -142,6 +142,14 @@ template <simd::Real T>
   return {T(T(S(-0.5)) * T(r * r)), r, T(S(-1))};
 }
 
+/// A number y of mean e^eta, shape 1 and t = eta - log y: -t - e^-t + 1, which is 0 at its largest.
+template <simd::Real T>
+[[gnu::always_inline]] inline RowJet<T> gamma_row(const T& t) {
+  using S = simd::scalar_t<T>;
+  const T excess = simd::expm1(simd::neg(t));  // y / mean - 1
+  return {simd::neg(T(t + excess)), excess, simd::neg(T(excess + T(S(1))))};
+}
+
 /// log Phi(z), for s eta with s = 1 where y = 1 and -1 where y = 0; derivatives by z.
 template <simd::Real T>
 [[gnu::always_inline]] inline RowJet<T> log_normal_cdf(const T& z) {
