@@ -189,9 +189,9 @@ std::vector<Row> regression(const Hears& hears) {
   std::vector<Row> rows;
   hears("a million rows in crossed groups");
   add_million(rows, cores);
+  for (Row& row : glm_peers(hears)) rows.push_back(std::move(row));
   hears("crossed groups, and Stan beside it");
   add_crossed(rows, cores);
-  for (Row& row : glm_peers(hears)) rows.push_back(std::move(row));
   return rows;
 }
 
