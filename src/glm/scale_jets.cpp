@@ -121,7 +121,8 @@ Jet Observations::scale_jet(const float* eta, double log_scale, ThreadPool& pool
   if (scale_is_factor()) {
     const LineSums unit = sums({.eta = eta, .d = d}, pool);
     if (mixed)
-      *mixed = unit.slope * (family_ == Family::gaussian ? -2 * std::exp(-2 * log_scale) : std::exp(log_scale));
+      *mixed =
+          unit.slope * (family_ == Family::gaussian ? -2 * std::exp(-2 * log_scale) : std::exp(log_scale));
     return scale_jet(unit.value, log_scale);
   }
   const ScaleSums sums = dispersion_sums(eta, log_scale, pool, d);
