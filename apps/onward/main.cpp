@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
             "kept).");
         add_sample(app, action);
         add_glm(app, action);
+        add_predict(app, action);
         add_evaluate(app, action);
         add_summary(app, action);
         add_replay(app, action);

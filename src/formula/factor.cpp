@@ -221,8 +221,11 @@ void adopt_levels(const Context& context, const std::string& label, std::vector<
                               suggestion(factor.levels[codes[i]], levels)));
     strange[codes[i]] = 1;
   }
-  for (std::size_t k = 0; k < strange.size(); ++k)
-    if (strange[k] != 0) unknown->push_back(factor.levels[k]);
+  for (std::size_t k = 0; k < strange.size(); ++k) {
+    if (strange[k] == 0) continue;
+    map[k] = static_cast<std::uint32_t>(levels.size() + unknown->size());
+    unknown->push_back(factor.levels[k]);
+  }
   factor.recode(map, std::move(levels));
 }
 

@@ -34,7 +34,7 @@ void drop_unused_levels(Context& context, const std::string& label, std::span<co
                         Factor& factor);
 
 /// Codes by the levels of a fitted model. A level that it does not have is an Error if a row of `keep` has
-/// it, and else missing; with `unknown`, such rows get `new_level`, and the names go there.
+/// it, and else missing; with `unknown`, such levels get numbers after the others, and their names go there.
 void adopt_levels(const Context& context, const std::string& label, std::vector<std::string> levels,
                   std::span<const std::uint8_t> keep, Factor& factor, std::vector<std::string>* unknown);
 

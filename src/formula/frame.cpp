@@ -33,7 +33,7 @@ class Assembly {
                     {"contrasts", options_.contrasts == Contrasts::sum ? "sum" : "treatment"}};
     terms_ = expand_terms(syntax_, syntax_.right, dot());
     drop_response_from_terms();
-    plans_ = plan_groups(syntax_, syntax_.right, dot());
+    if (options_.groups) plans_ = plan_groups(syntax_, syntax_.right, dot());
     build_variables();
     choose_rows();
     for (auto& [label, variable] : variables_) settle_levels(context_, keep_, *variable);
@@ -221,12 +221,25 @@ class Assembly {
     frame_.term_labels = design->term_labels();
     frame_.term_of_column = design->term_of_column();
     frame_.design = std::move(design);
+    name_variables();
     frame_.groups =
         finish_groups(context_, plans_, group_factors_, variables, keep_, frame_.table_rows, frame_.rows);
     frame_.state["columns"] = frame_.column_names;
     if (context_.has_old_state() &&
         options_.state.value("columns", std::vector<std::string>()) != frame_.column_names)
       throw Error("the formula gives other columns for these data than for those of the fitted model.");
+  }
+
+  void name_variables() {
+    for (std::uint32_t v = 0; v < terms_.variables.size(); ++v) {
+      if (!is_used(v)) continue;
+      const Terms::Variable& variable = terms_.variables[v];
+      const auto names =
+          variable.node ? names_in(syntax_, *variable.node) : std::vector<std::string>{variable.column};
+      for (const auto& name : names)
+        if (std::ranges::find(frame_.term_variables, name) == frame_.term_variables.end())
+          frame_.term_variables.push_back(name);
+    }
   }
 
   FrameOptions options_;

@@ -149,9 +149,9 @@ std::vector<GroupTerm> finish_groups(Context& context, const std::vector<GroupPl
         factor = interaction(factor, component(i), keep);
       if (context.has_old_state()) {
         auto levels = context.old_state("groups", plan.label).get<std::vector<std::string>>();
-        const bool mark = context.options.new_levels == NewLevels::mark;
+        const bool number = context.options.new_levels == NewLevels::number;
         adopt_levels(context, plan.label, std::move(levels), keep, factor,
-                     mark ? &strangers[plan.label] : nullptr);
+                     number ? &strangers[plan.label] : nullptr);
       } else {
         drop_unused_levels(context, plan.label, keep, factor);
         if (factor.levels.size() < 2)

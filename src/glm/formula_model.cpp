@@ -10,7 +10,9 @@
 #include "onward/error.hpp"
 #include "onward/formula/frame.hpp"
 #include "onward/glm/model.hpp"
+#include "onward/glm/predict.hpp"
 #include "onward/glm/prior_words.hpp"
+#include "onward/model/registry.hpp"
 #include "onward/table/read_table.hpp"
 #include "onward/util/suggest.hpp"
 
@@ -57,14 +59,13 @@ std::map<std::string, std::vector<std::string>> levels_of(const std::string& tex
   return levels;
 }
 
-TableOptions table_options(const OptionValues& given, const formula::Formula& formula) {
-  TableOptions options;
+ReadTableOptions table_options(const OptionValues& given) {
+  ReadTableOptions options;
   if (given.has("separator")) {
     const std::string word = given.text("separator");
     options.separator = word == "tab" ? '\t' : word == "semicolon" ? ';' : ',';
   }
   if (given.has("na")) options.na = listed(given.text("na"));
-  if (!formula.has_dot()) options.keep = formula.variables();
   return options;
 }
 
@@ -182,56 +183,89 @@ nlohmann::ordered_json groups_json(const std::vector<GroupTerm>& terms) {
 
 }  // namespace
 
-Model build_from_formula(const OptionValues& given, const BuildFor& what_for) {
-  auto pool =
-      std::make_shared<ThreadPool>(what_for.run != nullptr ? threads_or_all(what_for.run->threads) : 1);
+FormulaParts read_formula(const OptionValues& given, ThreadPool& pool) {
   check_together(given);
-  const Family family = family_of(given);
+  FormulaParts parts;
+  parts.family = family_of(given);
   const formula::Formula formula(given.text("formula"));
-  const Table table = read_table(given.text("data"), table_options(given, formula));
+  ReadTableOptions reading = table_options(given);
+  if (!formula.has_dot()) reading.keep = formula.variables();
+  const Table table = read_table(given.text("data"), reading);
   formula::FrameOptions frame_options;
   if (given.text("contrasts") == "sum") frame_options.contrasts = formula::Contrasts::sum;
   if (given.text("missing") == "refuse") frame_options.missing = formula::Missing::refuse;
   if (given.has("levels")) frame_options.levels = levels_of(given.text("levels"));
-  formula::Frame frame = make_frame(formula, table, frame_options);
-  std::vector<std::string> notes = table.notes();
-  notes.insert(notes.end(), frame.notes.begin(), frame.notes.end());
-
-  const auto y = observations_of(frame, table, family);
-  const std::vector<PriorStatement> statements = parse_priors(given.text("prior"));
-  PosteriorOptions options = posterior_options(given, family, frame.intercept, frame.column_names);
-  options.intercept_name = "(Intercept)";
-  auto design = std::make_shared<Design>(Design::from_columns(
+  formula::Frame& frame = parts.frame;
+  frame = make_frame(formula, table, frame_options);
+  parts.notes = table.notes();
+  parts.notes.insert(parts.notes.end(), frame.notes.begin(), frame.notes.end());
+  parts.y = observations_of(frame, table, parts.family);
+  parts.options = posterior_options(given, parts.family, frame.intercept, frame.column_names);
+  parts.options.intercept_name = "(Intercept)";
+  parts.design = std::make_shared<Design>(Design::from_columns(
       frame.rows, frame.column_names.size(), frame.intercept,
       [&](std::size_t j, std::size_t first, std::span<double> out) { frame.column(j, first, out); },
-      frame.column_names, *pool));
-  RegressionPosterior population(std::move(design), y, std::move(options), pool);
+      frame.column_names, pool));
+  parts.terms = terms_of(std::move(frame.groups));
+  parts.statements = parse_priors(given.text("prior"));
+  return parts;
+}
+
+std::vector<GroupPriors> group_priors(const FormulaParts& parts, const RegressionPosterior& population) {
+  std::vector<GroupPriors> priors;
+  if (!parts.terms.empty()) priors = MixedPosterior(population, parts.terms).priors();
+  apply_priors(parts.statements, parts.terms, priors);
+  return priors;
+}
+
+Model build_from_formula(const OptionValues& given, const BuildFor& what_for) {
+  auto pool =
+      std::make_shared<ThreadPool>(what_for.run != nullptr ? threads_or_all(what_for.run->threads) : 1);
+  FormulaParts parts = read_formula(given, *pool);
+  formula::Frame& frame = parts.frame;
+  std::vector<std::string>& notes = parts.notes;
+  RegressionPosterior population(std::move(parts.design), parts.y, std::move(parts.options), pool);
 
   nlohmann::ordered_json about{{"rows", frame.rows}, {"dropped_rows", frame.dropped}};
   if (!frame.response_levels.empty()) about["response_levels"] = frame.response_levels;
-  std::vector<GroupTerm> terms = terms_of(std::move(frame.groups));
-  if (!terms.empty()) about["groups"] = groups_json(terms);
+  if (!parts.terms.empty()) about["groups"] = groups_json(parts.terms);
   about["state"] = std::move(frame.state);
-  const bool grouped = !terms.empty();
-  if (!grouped) {
-    std::vector<GroupPriors> none;
-    apply_priors(statements, terms, none);
-    if (given.has("keep_groups")) throw UsageError("`keep_groups` is of groups, and the formula has none");
-  }
+  std::vector<GroupPriors> priors = group_priors(parts, population);
+  if (parts.terms.empty() && given.has("keep_groups"))
+    throw UsageError("`keep_groups` is of groups, and the formula has none");
   Model model = [&] {
-    if (!grouped) return regression_model(std::move(population));
-    MixedPosterior mixed(population, terms);
-    std::vector<GroupPriors> priors = mixed.priors();
-    apply_priors(statements, terms, priors);
-    mixed = MixedPosterior(std::move(population), std::move(terms), std::move(priors));
+    if (parts.terms.empty()) return regression_model(std::move(population));
+    MixedPosterior mixed(std::move(population), std::move(parts.terms), std::move(priors));
     mixed.report_effects(effects_to_keep(mixed, given.text("keep_groups"), notes));
     return regression_model(std::move(mixed));
   }();
   if (given.text("show") == "groups") model.shown.reset();
   model.notes.insert(model.notes.end(), notes.begin(), notes.end());
   model.derived["formula"] = std::move(about);
-  model.data = outcomes(y);
+  model.data = outcomes(parts.y);
   return model;
+}
+
+FittedRegression FittedRegression::from_json(const nlohmann::ordered_json& model) {
+  const ModelSpec spec = ModelSpec::from_json(model);
+  if (spec.kind != "glm" || !spec.options.contains("formula"))
+    throw Error(
+        fmt::format("the run is of {}{}: only regressions from a table and a formula can predict new data",
+                    spec.kind, spec.kind == "glm" ? " on plain arrays" : ""));
+  const OptionValues given("glm", model_registry().find("glm").options, spec.options);
+  FittedRegression fitted;
+  fitted.family = family_of(given);
+  fitted.data = given.text("data");
+  fitted.formula = given.text("formula");
+  fitted.table = table_options(given);
+  fitted.known_scale = given.has("sigma") ? given.number("sigma") : given.number("phi");
+  const nlohmann::ordered_json about =
+      model.value(nlohmann::ordered_json::json_pointer("/derived/formula"), nlohmann::ordered_json::object());
+  if (!about.contains("state")) throw UsageError("the model has no `state` of its formula");
+  fitted.state = about["state"];
+  fitted.table.text = formula::text_columns(fitted.state);
+  fitted.classes = about.value("response_levels", std::vector<std::string>());
+  return fitted;
 }
 
 std::vector<Option> formula_options() {

@@ -46,7 +46,8 @@ void check_arrays(const OptionValues& values, std::span<const Option> options, c
   }
 }
 
-/// Throws Error for a file that is gone or is not what it was, and for an array that is another.
+}  // namespace
+
 void check_files(const ModelSpec& spec, const BuildFor& what_for) {
   for (const auto& [file, print] : spec.files.items()) {
     if (const auto name = name_in_memory(file)) {
@@ -67,8 +68,6 @@ void check_files(const ModelSpec& spec, const BuildFor& what_for) {
                       file, spec.kind));
   }
 }
-
-}  // namespace
 
 ModelRegistry::ModelRegistry() {
   models::register_models(*this);

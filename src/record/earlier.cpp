@@ -98,6 +98,17 @@ ordered_json read_run_json(const fs::path& folder) {
   return json;
 }
 
+void require_posterior_draws(const fs::path& folder, const ordered_json& run) {
+  if (const std::string kept = run.value("keep", "draws"); kept != "draws")
+    throw Error(fmt::format("the run in {} kept its {} and no draws: sample again with `keep` draws",
+                            folder.string(), kept));
+  const ordered_json settings = run.value("settings", ordered_json::object());
+  if (const double temperature = settings.value("temperature", 1.0); temperature != 1)
+    throw Error(fmt::format(
+        "the run in {} has the temperature {}: its draws are not of the posterior; sample at temperature 1",
+        folder.string(), temperature));
+}
+
 ordered_json recording_in(const ordered_json& run_json) {
   ordered_json recording = ordered_json::object();
   for (const char* field :

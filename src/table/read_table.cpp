@@ -33,7 +33,7 @@ void require_known(const std::vector<std::string>& wanted, const std::vector<std
 }
 
 /// Text that came after numbers: those columns once more, from the beginning, as text.
-void read_spoiled_again(const std::filesystem::path& path, const TableOptions& options,
+void read_spoiled_again(const std::filesystem::path& path, const ReadTableOptions& options,
                         std::vector<ColumnBuilder>& builders, std::size_t rows) {
   std::vector<ColumnBuilder> again;
   for (const auto& builder : builders)
@@ -61,7 +61,7 @@ void read_spoiled_again(const std::filesystem::path& path, const TableOptions& o
 
 }  // namespace
 
-Table read_table(const std::filesystem::path& path, const TableOptions& options) {
+Table read_table(const std::filesystem::path& path, const ReadTableOptions& options) {
   require_separator(options.separator);
   CsvReader reader(path, options.separator, options.na);
   require_known(options.keep, reader.names(), path);

@@ -158,7 +158,7 @@ TEST_F(FrameTest, TextWhereNumbersAreDueNamesTheLine) {
               HasSubstr("x is used as a number, and " + table.source() + ":4 has \"1O\" in this column"));
 }
 
-TEST_F(FrameTest, NewLevelsAreRefusedOrMarked) {
+TEST_F(FrameTest, NewLevelsAreRefusedOrNumbered) {
   const Formula formula("y ~ f + (1 | g) + (1 | g:h)");
   FrameOptions options{.response = false};
   options.state = make_frame(formula, read(small)).state;
@@ -166,15 +166,15 @@ TEST_F(FrameTest, NewLevelsAreRefusedOrMarked) {
               HasSubstr("data.csv:3: f is \"d\", a level that the fitted model does not have"));
   const Table fresh = read("f,g,h\na,r,u\na,z,v\nb,p,v\n");
   EXPECT_THAT(error_of([&] { make_frame(formula, fresh, options); }), HasSubstr("data.csv:3: g is \"z\""));
-  options.new_levels = NewLevels::mark;
+  options.new_levels = NewLevels::number;
   const Frame frame = make_frame(formula, fresh, options);
   const GroupTerm& both = frame.groups[0].factor == "g" ? frame.groups[1] : frame.groups[0];
   const GroupTerm& g = frame.groups[0].factor == "g" ? frame.groups[0] : frame.groups[1];
   EXPECT_THAT(g.levels, ElementsAre("p", "q", "r"));
-  EXPECT_THAT(g.level_of_row, ElementsAre(2, new_level, 0));
+  EXPECT_THAT(g.level_of_row, ElementsAre(2, 3, 0));
   EXPECT_THAT(g.new_levels, ElementsAre("z"));
   EXPECT_THAT(both.levels, ElementsAre("p:u", "q:v", "r:u"));
-  EXPECT_THAT(both.level_of_row, ElementsAre(2, new_level, new_level));
+  EXPECT_THAT(both.level_of_row, ElementsAre(2, 4, 3));
   EXPECT_THAT(both.new_levels, ElementsAre("p:v", "z:v"));
 }
 

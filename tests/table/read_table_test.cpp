@@ -23,10 +23,10 @@ using ::testing::HasSubstr;
 
 class ReadTable : public testing::Scratch {
  protected:
-  Table read(const std::string& text, const TableOptions& options = {}) const {
+  Table read(const std::string& text, const ReadTableOptions& options = {}) const {
     return read_table(put("data.csv", text), options);
   }
-  std::string error(const std::string& text, const TableOptions& options = {}) const {
+  std::string error(const std::string& text, const ReadTableOptions& options = {}) const {
     return error_of([&] { read(text, options); });
   }
 };

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,7 +23,7 @@ class Design;
 
 enum class Contrasts { treatment, sum };
 enum class Missing { drop, refuse };
-enum class NewLevels { refuse, mark };
+enum class NewLevels { refuse, number };
 
 struct FrameOptions {
   Contrasts contrasts = Contrasts::treatment;
@@ -34,15 +33,13 @@ struct FrameOptions {
   /// The `state` of the frame that a model was fitted to, when these are new data for it. Null: there is
   /// none.
   nlohmann::ordered_json state = nullptr;
-  /// Levels of grouping factors that `state` does not have: an Error, or `new_level` in `level_of_row`.
+  /// Levels of grouping factors that `state` does not have: an Error, or numbers after the others.
   NewLevels new_levels = NewLevels::refuse;
   /// False: the response is passed over, as for predictions. Trials are then computed if their columns are
   /// there.
   bool response = true;
+  bool groups = true;  ///< false: groups are passed over, as where they count for nothing
 };
-
-/// In GroupTerm::level_of_row: a level that was not there when the model was fitted.
-inline constexpr std::uint32_t new_level = std::numeric_limits<std::uint32_t>::max();
 
 /// One block of group-level effects: `columns` for each of `levels`, correlated within the block. As in lme4,
 /// `||` makes a block of each term, and that of a factor has a column for each of its levels.
@@ -52,8 +49,10 @@ struct GroupTerm {
   std::vector<std::uint32_t> level_of_row;
   std::vector<std::string> columns;  ///< "Intercept", "x1"
   std::vector<std::vector<float>>
-      values;                           ///< one for each column and row; an empty vector is a column of ones
-  std::vector<std::string> new_levels;  ///< the names of levels marked by `new_level`
+      values;  ///< one for each column and row; an empty vector is a column of ones
+  /// Levels that were not there when the model was fitted: in `level_of_row` the i-th of them is number
+  /// levels.size() + i.
+  std::vector<std::string> new_levels;
 };
 
 struct Frame {
@@ -73,6 +72,8 @@ struct Frame {
   /// The terms that columns come from, as R writes them, and for each column the term that it belongs to.
   std::vector<std::string> term_labels;
   std::vector<std::uint32_t> term_of_column;
+  /// The columns of the table that these terms use, in order of appearance; offsets and groups do not count.
+  std::vector<std::string> term_variables;
   /// Writes column j (the intercept does not count) from row `first` on, as many rows as `out` has room for.
   /// May be called by several threads at once.
   void column(std::size_t j, std::size_t first, std::span<double> out) const;

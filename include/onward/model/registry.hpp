@@ -43,6 +43,10 @@ class ModelRegistry {
   std::vector<ModelKind> kinds_;
 };
 
+/// Throws Error for a file of the specification that is gone or is not what it was, and for an array that is
+/// another.
+void check_files(const ModelSpec& spec, const BuildFor& what_for = {});
+
 /// The one that build() asks. Add kinds to it before threads use it.
 ModelRegistry& model_registry();
 

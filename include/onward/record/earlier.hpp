@@ -14,6 +14,9 @@ namespace onward {
 /// run.json; Error if it is not there or is damaged.
 nlohmann::ordered_json read_run_json(const std::filesystem::path& folder);
 
+/// Throws Error if the run in a folder kept no draws, or sampled at a temperature other than 1.
+void require_posterior_draws(const std::filesystem::path& folder, const nlohmann::ordered_json& run_json);
+
 /// The fields of run.json that say what was kept of the draws, as Recording::to_json() has them.
 nlohmann::ordered_json recording_in(const nlohmann::ordered_json& run_json);
 

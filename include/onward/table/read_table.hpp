@@ -10,7 +10,7 @@
 
 namespace onward {
 
-struct TableOptions {
+struct ReadTableOptions {
   char separator = '\0';                     ///< ',', ';' or a tab; 0: whichever the header line has most of
   std::vector<std::string> na = {"NA", ""};  ///< words that stand for a missing entry
   std::vector<std::string> keep = {};        ///< the columns to read; empty: all
@@ -19,6 +19,6 @@ struct TableOptions {
 
 /// Reads a CSV file with a header line, plain or compressed by gzip. Errors name the file, the line and the
 /// column.
-Table read_table(const std::filesystem::path& path, const TableOptions& options = {});
+Table read_table(const std::filesystem::path& path, const ReadTableOptions& options = {});
 
 }  // namespace onward

@@ -1,0 +1,57 @@
+#pragma once
+// Outcomes drawn from a family: what a model predicts, and the made-up data that its sampler is tried on.
+
+#include <cstdint>
+#include <span>
+
+#include "onward/glm/family.hpp"
+#include "onward/random/stream.hpp"
+
+namespace onward::glm {
+
+/// What random numbers are for, apart from those of a run with the same seed: their streams have other keys.
+/// The values are part of what a seed means.
+enum class Apart : std::uint64_t {
+  outcomes = 0x9e3779b97f4a7c15,    ///< that a model predicts, or data that are made up from it
+  new_levels = 0xd1b54a32d192ed03,  ///< effects of levels that the data do not have
+  parameters = 0x8cb92ba72f3d8dd7,  ///< from their priors
+};
+inline Stream stream_apart(std::uint64_t seed, Apart what, std::size_t number) {
+  return {seed ^ static_cast<std::uint64_t>(what), static_cast<std::uint32_t>(number)};
+}
+
+/// Random numbers one after the other, from a place in a stream. Each takes a block of bits of its own.
+class RandomSequence {
+ public:
+  RandomSequence(const Stream& stream, std::uint64_t step) : stream_(stream), step_(step) {}
+
+  double uniform() { return stream_.uniform(step_, Purpose::noise, next()); }
+  double normal() { return stream_.normal(step_, Purpose::noise, next()); }
+  /// Of scale 1. The shape is above 0.
+  double gamma(double shape);
+  /// Means above 1e8 are taken for those of a normal distribution, rounded.
+  double poisson(double mean);
+  /// Successes among `trials` with log odds eta; rounded normal numbers where the variance is above 1e8.
+  double binomial(double trials, double eta);
+
+ private:
+  std::uint64_t next() { return next_ += 2; }  // two elements share a block
+
+  Stream stream_;
+  std::uint64_t step_, next_ = 0;
+};
+
+/// What is expected at the predictor eta: a mean, a probability, or a probability times the trials. Not for
+/// categorical.
+double expected_response(Family family, double eta, double trials = 1);
+
+/// An outcome at the predictor eta; `scale` is sigma or phi. Not for categorical.
+double random_response(Family family, double eta, double scale, double trials, RandomSequence& random);
+
+/// Turns the predictors of classes into their probabilities.
+void softmax_of(std::span<double> eta);
+
+/// The number of the class that comes, given their probabilities.
+std::size_t random_class(std::span<const double> probabilities, RandomSequence& random);
+
+}  // namespace onward::glm
