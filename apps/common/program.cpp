@@ -157,7 +157,9 @@ void set_manners(CLI::App& app) {
     for (CLI::Option* option : command->get_options()) {
       if (option->get_expected_max() == 0) option->disable_flag_override();
       if (option->get_expected_max() != 1) continue;
-      option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+      // What may be given several times is joined; of other options the last word counts.
+      if (option->get_multi_option_policy() != CLI::MultiOptionPolicy::Join)
+        option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
       if (!option->get_positional()) option->each(refuse_no_value(option));
     }
     if (command->get_group() == "Subcommands") command->group(command_heading);
