@@ -263,7 +263,12 @@ FittedRegression FittedRegression::from_json(const nlohmann::ordered_json& model
       model.value(nlohmann::ordered_json::json_pointer("/derived/formula"), nlohmann::ordered_json::object());
   if (!about.contains("state")) throw UsageError("the model has no `state` of its formula");
   fitted.state = about["state"];
-  fitted.table.text = formula::text_columns(fitted.state);
+  // A response of text need not be in new data, and a reader would ask for it.
+  const auto predictors = formula::Formula(fitted.formula).variables(false);
+  const auto dot = fitted.state.value("dot", std::vector<std::string>());
+  for (const std::string& name : formula::text_columns(fitted.state))
+    if (std::ranges::find(predictors, name) != predictors.end() || std::ranges::find(dot, name) != dot.end())
+      fitted.table.text.push_back(name);
   fitted.classes = about.value("response_levels", std::vector<std::string>());
   return fitted;
 }

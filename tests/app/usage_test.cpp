@@ -17,15 +17,15 @@ TEST_F(Usage, NothingAskedPrintsHelp) {
   const Outcome outcome = onward("");
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const char* command :
-       {"sample", "evaluate", "summary", "loo", "hypothesis", "models", "samplers", "bench"})
+  for (const char* command : {"sample", "evaluate", "summary", "predict", "effects", "sbc", "loo",
+                              "hypothesis", "models", "samplers", "bench"})
     EXPECT_THAT(outcome.out, HasSubstr(command));
   EXPECT_EQ(onward("--help").out, outcome.out);
 }
 
 TEST_F(Usage, EveryCommandHasHelp) {
-  for (const std::string command :
-       {"sample", "evaluate", "summary", "loo", "hypothesis", "models", "samplers", "bench"}) {
+  for (const std::string command : {"sample", "evaluate", "summary", "predict", "effects", "sbc", "loo",
+                                    "hypothesis", "models", "samplers", "bench"}) {
     const Outcome outcome = onward(command + " --help");
     EXPECT_EQ(outcome.code, 0) << command;
     EXPECT_EQ(outcome.err, "");
@@ -56,7 +56,8 @@ TEST_F(Usage, HelpIsPerModelAndFitsTheScreen) {
   EXPECT_THAT(lines("evaluate net --help"), ::testing::Not(HasSubstr("--show")));
   EXPECT_THAT(lines("sample logistic --help"), HasSubstr("none"));
   wrong_usage("sample gml --help", {"no model 'gml'", "Did you mean glm?"});
-  for (const char* command : {"", "summary", "loo", "hypothesis", "data", "data get", "evaluate"})
+  for (const char* command :
+       {"", "summary", "predict", "effects", "sbc", "loo", "hypothesis", "data", "data get", "evaluate"})
     lines(std::string(command) + " --help");
 }
 
