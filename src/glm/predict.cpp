@@ -106,9 +106,9 @@ Predictions::Predictions(const FittedRegression& fitted, const Table& data, cons
                               data.place_of_row(frame_.table_rows.empty() ? i : frame_.table_rows[i]), n));
   take_population(draws);
   const bool known = fitted.known_scale.has_value();
-  if (family_ == Family::gaussian || family_ == Family::negative_binomial)
+  if (has_scale(family_))
     scale_ = known ? std::vector<double>(draws_, *fitted.known_scale)
-                   : DrawsByName(draws).of(family_ == Family::gaussian ? "sigma" : "phi");
+                   : DrawsByName(draws).of(std::string(scale_name(family_)));
   else
     scale_.assign(draws_, 1);
   take_groups(draws);

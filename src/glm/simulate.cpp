@@ -101,6 +101,7 @@ double expected_response(Family family, double eta, double trials) {
       return -std::expm1(-std::exp(eta));
     case Family::poisson:
     case Family::negative_binomial:
+    case Family::gamma:
       return std::exp(eta);
   }
   return eta;
@@ -121,6 +122,8 @@ double random_response(Family family, double eta, double scale, double trials, R
       return random.poisson(std::exp(eta));
     case Family::negative_binomial:
       return random.poisson(std::exp(eta) * (random.gamma(scale) / scale));
+    case Family::gamma:
+      return std::exp(eta) * (random.gamma(scale) / scale);
   }
   return eta;
 }

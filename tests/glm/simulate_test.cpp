@@ -102,7 +102,7 @@ TEST(Simulate, LargeCountsHaveTheirMoments) {
 
 TEST(Simulate, ExpectedIsTheMeanOfWhatIsDrawn) {
   for (const Family family : {Family::gaussian, Family::bernoulli, Family::probit, Family::cloglog,
-                              Family::binomial, Family::poisson, Family::negative_binomial}) {
+                              Family::binomial, Family::poisson, Family::negative_binomial, Family::gamma}) {
     double sum = 0, squares = 0;
     for (std::uint64_t i = 0; i < draws; ++i) {
       RandomSequence random(Stream(7, 0), i);

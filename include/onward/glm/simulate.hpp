@@ -45,7 +45,7 @@ class RandomSequence {
 /// categorical.
 double expected_response(Family family, double eta, double trials = 1);
 
-/// An outcome at the predictor eta; `scale` is sigma or phi. Not for categorical.
+/// An outcome at the predictor eta; `scale` is sigma, phi or shape. Not for categorical.
 double random_response(Family family, double eta, double scale, double trials, RandomSequence& random);
 
 /// Turns the predictors of classes into their probabilities.
