@@ -1,16 +1,7 @@
 # A regression by rstan's NUTS, plain and on whitened (QR) parameters.
 # Usage: rstan_glm.R FOLDER FAMILY ROWS COLUMNS CORES DRAWS; FOLDER has x.bin (column after column) and y.bin,
 # doubles. Prints one line of JSON: means, sds, their standard errors, least ESS per second of sampling, seconds of warm-up.
-# Debian's BH package leaves boost where the system has it, but rstan asks for a folder within the package.
-if (!nzchar(system.file("include", package = "BH")) && nzchar(system.file(package = "BH"))) {
-  library_folder <- file.path(commandArgs(trailingOnly = TRUE)[1], "library")
-  dir.create(file.path(library_folder, "BH", "include"), recursive = TRUE, showWarnings = FALSE)
-  file.copy(list.files(system.file(package = "BH"), full.names = TRUE), file.path(library_folder, "BH"), recursive = TRUE)
-  file.symlink("/usr/include/boost", file.path(library_folder, "BH", "include", "boost"))
-  .libPaths(c(library_folder, .libPaths()))
-}
-answer <- function(text) { cat(text, "\n", sep = ""); quit(save = "no") }
-if (!suppressWarnings(require(rstan, quietly = TRUE))) answer('{"missing": "r-cran-rstan is not installed"}')
+source(file.path(dirname(sub("^--file=", "", grep("^--file=", commandArgs(FALSE), value = TRUE))), "rstan_setup.R"))
 words <- commandArgs(trailingOnly = TRUE)
 folder <- words[1]; family <- words[2]; n <- as.integer(words[3]); p <- as.integer(words[4])
 options(mc.cores = as.integer(words[5])); draws <- as.integer(words[6])

@@ -2,15 +2,7 @@
 # Usage: rstan_groups.R FOLDER ROWS LEVELS_A LEVELS_B CORES DRAWS; FOLDER has x.bin (two columns), y.bin, a.bin and b.bin
 # (levels from 1), doubles. Prints one line of JSON: means, sds and their standard errors of the parameters and of 20
 # levels of each group, the least ESS over these, seconds of warm-up and of sampling.
-if (!nzchar(system.file("include", package = "BH")) && nzchar(system.file(package = "BH"))) {
-  library_folder <- file.path(commandArgs(trailingOnly = TRUE)[1], "library")
-  dir.create(file.path(library_folder, "BH", "include"), recursive = TRUE, showWarnings = FALSE)
-  file.copy(list.files(system.file(package = "BH"), full.names = TRUE), file.path(library_folder, "BH"), recursive = TRUE)
-  file.symlink("/usr/include/boost", file.path(library_folder, "BH", "include", "boost"))
-  .libPaths(c(library_folder, .libPaths()))
-}
-answer <- function(text) { cat(text, "\n", sep = ""); quit(save = "no") }
-if (!suppressWarnings(require(rstan, quietly = TRUE))) answer('{"missing": "r-cran-rstan is not installed"}')
+source(file.path(dirname(sub("^--file=", "", grep("^--file=", commandArgs(FALSE), value = TRUE))), "rstan_setup.R"))
 words <- commandArgs(trailingOnly = TRUE)
 folder <- words[1]; n <- as.integer(words[2]); levels_a <- as.integer(words[3]); levels_b <- as.integer(words[4])
 options(mc.cores = as.integer(words[5])); draws <- as.integer(words[6])

@@ -5,6 +5,7 @@
 
 #include "onward/error.hpp"
 #include "onward/glm/softmax.hpp"
+#include "sweeps.hpp"
 
 namespace onward::glm {
 namespace {
@@ -328,16 +329,7 @@ double AxisChain::draw(std::span<double> out) {
 }
 
 std::uint64_t AxisChain::advance(std::uint64_t steps, Monitor& monitor) {
-  for (std::uint64_t made = stride();; made += stride()) {
-    const auto before = done_;
-    sweep(!frozen_);
-    const double acceptance = static_cast<double>(stride()) *
-                              static_cast<double>(done_.accepted - before.accepted) /
-                              static_cast<double>(done_.updates - before.updates);
-    acceptance_ += acceptance;
-    monitor.count(stride(), acceptance);
-    if (made >= steps || monitor.pause.load(std::memory_order_relaxed)) return made;
-  }
+  return advance_by_sweeps(steps, stride(), monitor, done_, acceptance_, [&] { sweep(!frozen_); });
 }
 
 ChainReport AxisChain::report() const {

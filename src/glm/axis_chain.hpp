@@ -11,6 +11,7 @@
 
 #include <Eigen/Core>
 
+#include "eigen_index.hpp"
 #include "newton_rule.hpp"
 #include "onward/glm/axis_sampler.hpp"
 #include "onward/random/stream.hpp"
@@ -49,8 +50,6 @@ struct AxisChainMaker::Shared {
              ThreadPool& pool) const;
   std::size_t block_width() const { return width() + (posterior.samples_scale() ? 1 : 0); }
 };
-
-inline Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
 
 /// One chain: its coefficients, its cached predictor and its random numbers.
 class AxisChain final : public Chain {

@@ -13,6 +13,7 @@
 #include "axis_chain.hpp"
 #include "onward/error.hpp"
 #include "onward/glm/softmax.hpp"
+#include "sweeps.hpp"
 
 namespace onward::glm {
 
@@ -72,14 +73,8 @@ AxisChainMaker::AxisChainMaker(RegressionPosterior posterior, const AxisOptions&
 }
 
 SamplerInfo AxisChainMaker::describe() {
-  Option relaxation = NewtonLine::relaxation_option();
-  relaxation.type = Option::Type::number;
-  relaxation.usual = AxisOptions{}.relaxation;
-  return {.name = sampler,
-          .summary = "regressions: newton-line along whitened axes, from near the mode",
-          .line = true,
-          .kernel = false,
-          .options = {std::move(relaxation)}};
+  return describe_sweeps(sampler, "regressions: newton-line along whitened axes, from near the mode",
+                         AxisOptions{}.relaxation);
 }
 
 std::size_t AxisChainMaker::dimension() const { return shared_->posterior.dimension(); }
@@ -87,17 +82,8 @@ std::vector<std::string> AxisChainMaker::names() const { return shared_->names; 
 std::vector<std::string> AxisChainMaker::notes() const { return shared_->warnings; }
 
 RunSettings AxisChainMaker::resolve(RunSettings s) const {
-  const std::size_t sweep = dimension();
-  const auto sweeps_of = [&](std::size_t steps) { return (steps + sweep - 1) / sweep; };  // rounded up
-  s.thin = sweep * std::max<std::size_t>(1, sweeps_of(s.thin.value_or(sweep)));
-  s.warmup = sweep * sweeps_of(s.warmup.value_or(usual_warmup * sweep));
-  s.sampler = sampler;
-  s.metric = MetricKind::none;
-  if (!s.sampler_options.contains("relaxation"))
-    s.sampler_options["relaxation"] = shared_->settings.relaxation;
-  s = onward::resolve(std::move(s), sweep);
-  s.start = {.kind = Start::Kind::given, .word = "near the mode"};
-  return s;
+  return resolve_sweeps(std::move(s), sampler, dimension(), usual_warmup, shared_->settings.relaxation,
+                        "near the mode");
 }
 
 void AxisChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, const std::atomic<bool>& stop) {

@@ -5,11 +5,10 @@
 
 #include "covariance.hpp"
 #include "onward/error.hpp"
+#include "sweeps.hpp"
 
 namespace onward::glm {
 namespace {
-
-Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
 
 /// Sweeps of warm-up after which the coefficients' metric is learned from where the chain then is.
 constexpr std::uint64_t metric_sweeps[] = {20, 60, 120};
@@ -144,16 +143,7 @@ void GroupChain::sweep() {
 }
 
 std::uint64_t GroupChain::advance(std::uint64_t steps, Monitor& monitor) {
-  for (std::uint64_t made = stride();; made += stride()) {
-    const auto before = done_;
-    sweep();
-    const double acceptance = static_cast<double>(stride()) *
-                              static_cast<double>(done_.accepted - before.accepted) /
-                              static_cast<double>(done_.updates - before.updates);
-    acceptance_ += acceptance;
-    monitor.count(stride(), acceptance);
-    if (made >= steps || monitor.pause.load(std::memory_order_relaxed)) return made;
-  }
+  return advance_by_sweeps(steps, stride(), monitor, done_, acceptance_, [&] { sweep(); });
 }
 
 const std::vector<double>& GroupChain::place() {

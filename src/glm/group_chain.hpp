@@ -12,6 +12,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 
+#include "eigen_index.hpp"
 #include "group_rows.hpp"
 #include "group_shift.hpp"
 #include "newton_rule.hpp"

@@ -10,12 +10,6 @@
 #include "level_proposal.hpp"
 
 namespace onward::glm {
-namespace {
-
-Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
-
-}  // namespace
-
 void GroupChain::update_levels(std::size_t t) {
   const GroupRows& rows = s_.rows[t];
   const GroupTerm& term = rows.term();

@@ -7,6 +7,7 @@
 #include "group_chain.hpp"
 #include "onward/error.hpp"
 #include "onward/glm/mode.hpp"
+#include "sweeps.hpp"
 
 namespace onward::glm {
 
@@ -22,14 +23,9 @@ GroupChainMaker::GroupChainMaker(MixedPosterior posterior, const GroupOptions& o
 GroupChainMaker::~GroupChainMaker() = default;
 
 SamplerInfo GroupChainMaker::describe() {
-  Option relaxation = NewtonLine::relaxation_option();
-  relaxation.type = Option::Type::number;
-  relaxation.usual = GroupOptions{}.relaxation;
-  return {.name = sampler,
-          .summary = "regressions with groups: all levels of a factor at once, and moves that mix them",
-          .line = true,
-          .kernel = false,
-          .options = {std::move(relaxation)}};
+  return describe_sweeps(sampler,
+                         "regressions with groups: all levels of a factor at once, and moves that mix them",
+                         GroupOptions{}.relaxation);
 }
 
 std::size_t GroupChainMaker::dimension() const { return shared_->posterior.dimension(); }
@@ -38,17 +34,8 @@ std::size_t GroupChainMaker::judged() const { return shared_->posterior.layout()
 std::vector<std::string> GroupChainMaker::notes() const { return shared_->warnings; }
 
 RunSettings GroupChainMaker::resolve(RunSettings s) const {
-  const std::size_t sweep = dimension();
-  const auto sweeps_of = [&](std::size_t steps) { return (steps + sweep - 1) / sweep; };  // rounded up
-  s.thin = sweep * std::max<std::size_t>(1, sweeps_of(s.thin.value_or(sweep)));
-  s.warmup = sweep * sweeps_of(s.warmup.value_or(usual_warmup * sweep));
-  s.sampler = sampler;
-  s.metric = MetricKind::none;
-  if (!s.sampler_options.contains("relaxation"))
-    s.sampler_options["relaxation"] = shared_->settings.relaxation;
-  s = onward::resolve(std::move(s), sweep);
-  s.start = {.kind = Start::Kind::given, .word = "near the mode without groups"};
-  return s;
+  return resolve_sweeps(std::move(s), sampler, dimension(), usual_warmup, shared_->settings.relaxation,
+                        "near the mode without groups");
 }
 
 void GroupChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, const std::atomic<bool>&) {

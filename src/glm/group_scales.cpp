@@ -8,12 +8,6 @@
 #include "group_scratch.hpp"
 
 namespace onward::glm {
-namespace {
-
-Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
-
-}  // namespace
-
 /// The standard deviation of the outer term with the outer effects integrated out, given the sums of outer
 /// and inner effects, which the move leaves as they are; for terms of one column each. The draw of the outer
 /// effects that follows completes it.

@@ -6,6 +6,7 @@
 
 #include <Eigen/Core>
 
+#include "eigen_index.hpp"
 #include "onward/glm/posterior.hpp"
 
 namespace onward::glm {
@@ -52,8 +53,5 @@ class Likelihood {
  private:
   Floats residuals_, weights_;
 };
-
-/// The number of a column in the type that Eigen counts with.
-inline Eigen::Index index(std::size_t j) { return static_cast<Eigen::Index>(j); }
 
 }  // namespace onward::glm

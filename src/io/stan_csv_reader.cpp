@@ -1,14 +1,12 @@
 #include <fmt/format.h>
-#include <locale.h>  // NOLINT(modernize-deprecated-headers): POSIX newlocale
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 #include "onward/error.hpp"
 #include "onward/io/csv_names.hpp"
 #include "onward/io/stan_csv.hpp"
+#include "onward/util/decimal.hpp"
 #include "stan_csv_text.hpp"
 #include "system_file.hpp"
 
@@ -17,20 +15,6 @@ namespace {
 
 using detail::name_of;
 using detail::trimmed;
-
-/// The number that the whole of `text` is.
-std::optional<double> parse_number(std::string_view text) {
-  text = trimmed(text);
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end != text.data() + text.size() || error == std::errc::invalid_argument) return std::nullopt;
-  if (error == std::errc::result_out_of_range) {  // 0 or infinite; not by the program's own decimal mark
-    static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
-    return ::strtod_l(std::string(text).c_str(), nullptr, c_locale);
-  }
-  return value;
-}
 
 std::size_t parse_count(const std::optional<std::string>& text, std::size_t otherwise) {
   if (!text) return otherwise;
@@ -87,7 +71,7 @@ class Parser {
     if (text.starts_with("Adaptation terminated")) {
       adaptation_row_ = csv_.rows();
     } else if (text.starts_with(step_size)) {
-      csv_.step_size = parse_number(text.substr(step_size.size()));
+      csv_.step_size = parse_decimal(trimmed(text.substr(step_size.size())));
       if (!csv_.step_size) fail(fmt::format("'{}' is not a number.", trimmed(text.substr(step_size.size()))));
     } else if (text.find("lements of inverse mass matrix") != std::string_view::npos) {
       in_metric_ = true;
@@ -112,7 +96,7 @@ class Parser {
     std::vector<double> numbers;
     while (true) {
       const auto comma = text.find(',');
-      const auto number = parse_number(text.substr(0, comma));
+      const auto number = parse_decimal(trimmed(text.substr(0, comma)));
       if (!number) return false;
       numbers.push_back(*number);
       if (comma == std::string_view::npos) break;
@@ -128,7 +112,7 @@ class Parser {
       more = comma != std::string_view::npos;
       const auto name = trimmed(line.substr(0, comma));
       if (name.empty()) fail(fmt::format("column {} has no name.", csv_.columns.size() + 1));
-      if (parse_number(name))
+      if (parse_decimal(trimmed(name)))
         fail(fmt::format("'{}' where column names are expected: not a CmdStan CSV file.", name));
       csv_.columns.emplace_back(name);
       csv_.names.push_back(called(name));
@@ -152,7 +136,7 @@ class Parser {
       const auto comma = line.find(',');
       more = comma != std::string_view::npos;
       const std::size_t column = csv_.values.size() - start;
-      const auto number = parse_number(line.substr(0, comma));
+      const auto number = parse_decimal(trimmed(line.substr(0, comma)));
       if (!number) {
         const std::string name =
             column < csv_.columns.size() ? csv_.columns[column] : std::to_string(column + 1);

@@ -1,15 +1,12 @@
 #include "column_builder.hpp"
 
-#include <locale.h>  // NOLINT(modernize-deprecated-headers): POSIX newlocale
-
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "csv_number.hpp"
+#include "onward/util/decimal.hpp"
 
 namespace onward::detail {
 namespace {
@@ -31,15 +28,7 @@ std::optional<double> parse_number(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return std::nullopt;
   text = text.substr(first, text.find_last_not_of(" \t") - first + 1);
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end != text.data() + text.size() || error == std::errc::invalid_argument) return std::nullopt;
-  if (error == std::errc::result_out_of_range) {  // 0 or infinite; not by the program's own decimal mark
-    static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
-    return ::strtod_l(std::string(text).c_str(), nullptr, c_locale);
-  }
-  return value;
+  return parse_decimal(text);
 }
 
 bool ColumnBuilder::only_missing(std::size_t row) const {

@@ -119,6 +119,10 @@ TEST_F(Formula, ShowsGroupsWhenAsked) {
 TEST_F(Formula, PriorsInWordsCount) {
   const json tight = sampled("y ~ x", {"--family", "gaussian", "--prior", "b[x] ~ normal(0, 0.0001)"});
   EXPECT_NEAR(tight["parameters"][1]["mean"], 0, 0.001);
+  const json both = sampled("y ~ x", {"--family", "gaussian", "--prior", "b[x] ~ normal(0, 0.0001)",
+                                      "--prior", "sigma ~ normal(0, 0.1)"});
+  EXPECT_NEAR(both["parameters"][1]["mean"], 0, 0.001);  // the first of two counts too
+  EXPECT_LT(both["parameters"][2]["mean"], tight["parameters"][2]["mean"].get<double>() - 0.01);
   const json cauchy = sampled(
       "y ~ x", {"--family", "gaussian", "--prior", "b ~ cauchy(0, 2)", "--prior", "sigma ~ exponential(1)"});
   EXPECT_NEAR(cauchy["parameters"][1]["mean"], 1, 0.5);
