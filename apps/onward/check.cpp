@@ -127,8 +127,9 @@ void draw(const std::string& file, const PredictiveCheck& check, const std::stri
                                     fmt::format("p = {:.3f}", statistic.p())});
     return plot::check_picture(file, picture);
   }
-  // The distribution in the levels with the most rows, and the statistics of all levels.
-  constexpr std::size_t most_distributions = 6, most_levels = 60;
+  // The distribution in the levels with the most rows, if they are enough to have one, and the statistics of
+  // all levels.
+  constexpr std::size_t most_distributions = 6, least_rows = 20, most_levels = 60;
   std::vector<std::size_t> order(check.parts.size() - 1);
   std::iota(order.begin(), order.end(), std::size_t{1});
   std::ranges::stable_sort(

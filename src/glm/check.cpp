@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -77,38 +78,46 @@ struct Levels {
   std::vector<std::uint32_t> part_of_row;  // 0: of none; else one more than the number of the name
   std::size_t without = 0;                 // rows
 
-  Levels(const Table& data, const formula::Frame& frame, const std::string& name) : part_of_row(frame.rows) {
+  Levels(const FittedRegression& fitted, const Table& data, const formula::Frame& frame,
+         const std::string& name)
+      : part_of_row(frame.rows) {
     if (name.empty()) return;
     const auto column = data.find(name);
+    const bool numbers = column->kind() == ColumnKind::number;
     const auto value = [&](std::size_t i) {
       const std::size_t row = frame.table_rows.empty() ? i : frame.table_rows[i];
-      if (column->kind() == ColumnKind::number) return column->number(row);
+      if (numbers) return column->number(row);
       return column->code(row) == Column::missing_code ? std::nan("")
                                                        : static_cast<double>(column->code(row));
     };
-    std::vector<double> values;
-    for (std::size_t i = 0; i < frame.rows; ++i)
+    constexpr std::size_t most = 2000;
+    std::map<double, std::uint32_t> part_of_value;
+    for (std::size_t i = 0; i < frame.rows; ++i) {
       if (const double x = value(i); std::isnan(x))
         ++without;
-      else if (const auto at = std::ranges::lower_bound(values, x); at == values.end() || *at != x)
-        add_value(name, at, x, values);
-    for (const double x : values)
-      names.push_back(column->kind() == ColumnKind::number ? spelled_number(x)
-                                                           : column->levels()[static_cast<std::size_t>(x)]);
+      else
+        part_of_value.emplace(x, 0);
+      if (part_of_value.size() > most)
+        throw Error(fmt::format(
+            "{} has more than {} values: a check by groups needs a column with fewer, such as a factor", name,
+            most));
+    }
+    std::vector<double> order;
+    for (const auto& [x, part] : part_of_value) order.push_back(x);
+    const auto spelling = [&](double x) {
+      return numbers ? spelled_number(x) : column->levels()[static_cast<std::size_t>(x)];
+    };
+    // A factor of the formula has an order of its own.
+    const auto factors = fitted.state.value("factors", nlohmann::ordered_json::object());
+    const auto given = factors.value(name, std::vector<std::string>());
+    std::ranges::stable_sort(order, {},
+                             [&](double x) { return std::ranges::find(given, spelling(x)) - given.begin(); });
+    for (const double x : order) {
+      names.push_back(spelling(x));
+      part_of_value[x] = static_cast<std::uint32_t>(names.size());
+    }
     for (std::size_t i = 0; i < frame.rows; ++i)
-      if (const double x = value(i); !std::isnan(x))
-        part_of_row[i] = static_cast<std::uint32_t>(std::ranges::lower_bound(values, x) - values.begin() + 1);
-  }
-
- private:
-  static void add_value(const std::string& name, std::vector<double>::iterator at, double x,
-                        std::vector<double>& values) {
-    constexpr std::size_t most = 2000;
-    values.insert(at, x);
-    if (values.size() > most)
-      throw Error(fmt::format(
-          "{} has more than {} values: a check by groups needs a column with fewer, such as a factor", name,
-          most));
+      if (const double x = value(i); !std::isnan(x)) part_of_row[i] = part_of_value.at(x);
   }
 };
 
@@ -125,7 +134,7 @@ class Check {
                       .threads = options.threads,
                       .response = true}),
         frame_(predictions_.frame()),
-        levels_(data, frame_, options.group),
+        levels_(fitted, data, frame_, options.group),
         classes_(predictions_.numbers_per_row()) {
     for (const std::string& name : options.statistics) find_statistic(name);
     if (classes_ > 1 && !options.statistics.empty())
@@ -211,7 +220,8 @@ class Check {
     }
     if (whole_ && least >= 0 && most <= 1) return {"mean"};  // which then says everything
     std::vector<std::string> names{"mean", "sd", "min", "max"};
-    if (whole_ && zeros > 0) names.emplace_back("zeros");
+    const double all = static_cast<double>(frame_.rows * (predictions_.draws() + 1));
+    if (whole_ && (observed_[0].zeros > 0 || zeros > 0.01 * all)) names.emplace_back("zeros");
     return names;
   }
 

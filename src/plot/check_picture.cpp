@@ -56,46 +56,21 @@ void draw_densities(const CheckedValues& values, Panel& panel) {
   panel.hide_y_axis();
 }
 
-/// The share of each whole number, or of whole numbers side by side where there are many of them: bars for
-/// the data, points and 90% intervals for the replicated data sets.
-class BarChart {
+/// Whole numbers, or several of them side by side where there are many, as bars.
+class WholeBars {
  public:
-  BarChart(const CheckedValues& values, std::size_t classes) : first_(0) {
-    double last = static_cast<double>(classes) - 1;
-    if (classes == 0) {
-      const Range range(values);
-      first_ = range.low, last = range.high;
-    }
+  WholeBars(double first, double last) : first_(first) {
     constexpr double most = 30;
-    width_ = std::max(1.0, std::ceil((last - first_ + 1) / most));
-    bins_ = static_cast<std::size_t>((last - first_) / width_) + 1;
+    width_ = std::max(1.0, std::ceil((last - first + 1) / most));
+    bins_ = static_cast<std::size_t>((last - first) / width_) + 1;
   }
 
-  void draw(const CheckedValues& values, Panel& panel) const {
-    const std::vector<double> y = shares(values.y);
-    for (std::size_t b = 0; b < bins_; ++b) {
-      const double left = middle(b) - 0.4 * width_, right = middle(b) + 0.4 * width_;
-      panel.area(std::array{left, right, right, left}, std::array{0.0, 0.0, y[b], y[b]},
-                 {.color = Color{0.10, 0.10, 0.25, 0.3}});
-    }
-    std::vector<std::vector<double>> by_bin(bins_);
-    for (const auto& one : values.replicated) {
-      const std::vector<double> share = shares(one);
-      for (std::size_t b = 0; b < bins_; ++b) by_bin[b].push_back(share[b]);
-    }
-    std::vector<double> at, centre;
-    for (std::size_t b = 0; b < bins_; ++b) {
-      at.push_back(middle(b));
-      centre.push_back(quantile(by_bin[b], 0.5));
-      panel.line(std::array{at[b], at[b]}, std::array{quantile(by_bin[b], 0.05), quantile(by_bin[b], 0.95)},
-                 {.color = replicated_colour(1), .size = 1.5});
-    }
-    panel.points(at, centre, {.color = replicated_colour(1), .size = 4});
-    panel.x_range(middle(0) - 0.7 * width_, middle(bins_ - 1) + 0.7 * width_);
-  }
-
- private:
+  std::size_t bins() const { return bins_; }
+  double low() const { return middle(0) - 0.7 * width_; }
+  double high() const { return middle(bins_ - 1) + 0.7 * width_; }
   double middle(std::size_t b) const { return first_ + width_ * static_cast<double>(b) + (width_ - 1) / 2; }
+
+  /// The share of the values in each bar.
   std::vector<double> shares(const std::vector<double>& values) const {
     std::vector<double> share(bins_);
     for (const double x : values)
@@ -103,16 +78,46 @@ class BarChart {
         share[static_cast<std::size_t>(b)] += 1 / static_cast<double>(values.size());
     return share;
   }
+  void draw(const std::vector<double>& values, const Color& colour, Panel& panel) const {
+    const std::vector<double> share = shares(values);
+    for (std::size_t b = 0; b < bins_; ++b) {
+      const double left = middle(b) - 0.4 * width_, right = middle(b) + 0.4 * width_;
+      panel.area(std::array{left, right, right, left}, std::array{0.0, 0.0, share[b], share[b]},
+                 {.color = colour});
+    }
+  }
 
+ private:
   double first_, width_ = 1;
   std::size_t bins_ = 1;
 };
 
+/// Bars for the data, points and 90% intervals for the replicated data sets.
+void draw_bars(const CheckedValues& values, std::size_t classes, Panel& panel) {
+  const Range range(values);
+  const WholeBars bars =
+      classes > 0 ? WholeBars(0, static_cast<double>(classes) - 1) : WholeBars(range.low, range.high);
+  bars.draw(values.y, {data_colour.red, data_colour.green, data_colour.blue, 0.3}, panel);
+  std::vector<std::vector<double>> by_bar(bars.bins());
+  for (const auto& one : values.replicated) {
+    const std::vector<double> share = bars.shares(one);
+    for (std::size_t b = 0; b < share.size(); ++b) by_bar[b].push_back(share[b]);
+  }
+  std::vector<double> at, centre;
+  for (std::size_t b = 0; b < by_bar.size(); ++b) {
+    at.push_back(bars.middle(b));
+    centre.push_back(quantile(by_bar[b], 0.5));
+    panel.line(std::array{at[b], at[b]}, std::array{quantile(by_bar[b], 0.05), quantile(by_bar[b], 0.95)},
+               {.color = replicated_colour(1), .size = 1.5});
+  }
+  panel.points(at, centre, {.color = replicated_colour(1), .size = 4});
+  panel.x_range(bars.low(), bars.high()).y_label("share of rows");
+}
+
 void draw_distribution(const CheckPicture& check, const CheckedValues& values, Panel& panel) {
   panel.title(values.title).x_label(check.response);
   if (!check.bars) return draw_densities(values, panel);
-  BarChart(values, check.classes.size()).draw(values, panel);
-  panel.y_label("share of rows");
+  draw_bars(values, check.classes.size(), panel);
   if (check.classes.empty()) return;
   std::vector<Tick> ticks;
   for (std::size_t k = 0; k < check.classes.size(); ++k)
@@ -121,13 +126,19 @@ void draw_distribution(const CheckPicture& check, const CheckedValues& values, P
 }
 
 void draw_statistic(const StatisticHistogram& statistic, Panel& panel) {
-  panel.title(statistic.name).heading(statistic.heading);
-  panel.histogram(statistic.replicated, 0, {.color = replicated_colour(0.5)});
-  panel.vertical_rule(statistic.observed, {.color = data_colour, .size = 2});
+  panel.title(statistic.name).heading(statistic.heading).hide_y_axis();
   auto [least, most] = std::ranges::minmax(statistic.replicated);
   least = std::min(least, statistic.observed), most = std::max(most, statistic.observed);
-  const double room = most > least ? 0.05 * (most - least) : std::max(std::abs(most), 1.0) * 0.5;
-  panel.x_range(least - room, most + room).hide_y_axis();
+  if (std::ranges::all_of(statistic.replicated, [](double x) { return x == std::floor(x); })) {
+    const WholeBars bars(std::floor(least), std::ceil(most));
+    bars.draw(statistic.replicated, replicated_colour(0.5), panel);
+    panel.x_range(bars.low(), bars.high());
+  } else {
+    panel.histogram(statistic.replicated, 0, {.color = replicated_colour(0.5)});
+    const double room = most > least ? 0.05 * (most - least) : std::max(std::abs(most), 1.0) * 0.5;
+    panel.x_range(least - room, most + room);
+  }
+  panel.vertical_rule(statistic.observed, {.color = data_colour, .size = 2});
 }
 
 void draw_levels(const CheckPicture& check, const StatisticByLevel& statistic, Panel& panel) {
@@ -183,7 +194,9 @@ void check_picture(const std::string& path, const CheckPicture& check) {
   for (const auto& statistic : check.statistics) draw_statistic(statistic, panel());
   for (const auto& statistic : check.by_level) draw_levels(check, statistic, panel());
   while (next < rows * columns) panel().hide();
-  figure.key({{"data", data_colour}, {"replicated by the model", replicated_colour(1)}});
+  std::vector<KeyEntry> key{{"data", data_colour}, {"replicated by the model", replicated_colour(1)}};
+  if (!check.by_level.empty()) key.push_back({"data outside of the 90% interval", palette(1)});
+  figure.key(std::move(key));
   figure.save(path);
 }
 

@@ -204,6 +204,19 @@ TEST_F(CheckData, IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(replicated(1, 1).size(), 20U);
 }
 
+TEST_F(CheckData, FactorsKeepTheOrderOfTheFit) {
+  const Table data = read(made_up());
+  FittedRegression fitted = fit("y ~ g", Family::gaussian, data);
+  fitted.state = make_frame(formula::Formula("y ~ g"), data, {.levels = {{"g", {"c", "d", "a", "b"}}}}).state;
+  const auto check = predictive_check(
+      fitted, data,
+      draws_of({{"(Intercept)", {1, 0}}, {"gd", {0, 0}}, {"ga", {0, 0}}, {"gb", {0, 0}}, {"sigma", {3, 0}}}),
+      {.group = "g"});
+  EXPECT_EQ(check->parts[1].level, "c");
+  EXPECT_EQ(check->parts[4].level, "b");
+  EXPECT_EQ(check->part[0], 3U);  // the first rows are of level a
+}
+
 TEST_F(CheckData, SaysWhatIsWrong) {
   const Table data = read(made_up());
   const auto fitted = fit("y ~ x", Family::gaussian, data);
