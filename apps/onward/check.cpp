@@ -132,6 +132,7 @@ void draw(const std::string& file, const PredictiveCheck& check, const std::stri
   constexpr std::size_t most_distributions = 6, least_rows = 20, most_levels = 60;
   std::vector<std::size_t> order(check.parts.size() - 1);
   std::iota(order.begin(), order.end(), std::size_t{1});
+  std::erase_if(order, [&](std::size_t part) { return check.parts[part].rows < least_rows; });
   std::ranges::stable_sort(
       order, [&](std::size_t a, std::size_t b) { return check.parts[a].rows > check.parts[b].rows; });
   if (order.size() > most_distributions) order.resize(most_distributions);

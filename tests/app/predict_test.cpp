@@ -71,6 +71,11 @@ TEST_F(PredictRun, ClassesHaveALineEach) {
   EXPECT_THAT(rows[0], ElementsAre("row", "class", "mean", "sd", "q5", "q50", "q95"));
   EXPECT_EQ(rows[1][1], "high");
   EXPECT_NEAR(std::stod(rows[1][2]) + std::stod(rows[2][2]) + std::stod(rows[3][2]), 1, 1e-6);
+  std::filesystem::remove_all(path("run"));
+  sample("s ~ x", "categorical");  // classes that are numbers
+  const auto numbers = lines(onward("predict run --data new.csv --quiet").out);
+  ASSERT_EQ(numbers.size(), 5U);
+  EXPECT_EQ(numbers[4][1], "3");
 }
 
 TEST_F(PredictRun, NewLevelsAreRefusedOrDrawn) {
