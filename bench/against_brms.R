@@ -18,7 +18,8 @@ cases <- list(
                "sigma ~ student_t(3, 0, 50)"),
     draws = 40000),
   cbpp = list(
-    formula = incidence | trials(size) ~ period + (1 | herd), family = binomial(), here = "binomial", data = cbpp,
+    formula = incidence | trials(size) ~ period + (1 | herd), family = binomial(), here = "binomial",
+    data = transform(cbpp, period = paste0("p", period)),  # text, lest a CSV file make numbers of it
     brms = c(prior(normal(0, 2), class = b), prior(normal(0, 5), class = Intercept), prior(student_t(3, 0, 2), class = sd)),
     priors = c("b ~ normal(0, 2)", "Intercept ~ normal(0, 5)", "sd ~ half_t(3, 2)"),
     draws = 40000))
@@ -46,7 +47,9 @@ read_onward <- function(folder, names) {
 }
 
 described <- function(draws) {
-  as.data.frame(posterior::summarise_draws(draws, "mean", "sd", "mcse_mean", "mcse_sd", "rhat", "ess_bulk"))
+  found <- as.data.frame(posterior::summarise_draws(draws, "mean", "sd", "mcse_mean", "mcse_sd", "rhat", "ess_bulk"))
+  found[-1] <- lapply(found[-1], as.numeric)
+  found
 }
 
 for (name in which) {
