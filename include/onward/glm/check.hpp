@@ -65,8 +65,8 @@ struct PredictiveCheck {
       {};  ///< of each of these rows: its place in `parts`; 0 if it has no level
 };
 
-/// `data` are those that the regression was fitted to. Throws UsageError for statistics that there are not,
-/// Error for a column that is not there or has more than 2,000 values. Gives nothing if it was stopped.
+/// `data` are those that the regression was fitted to. Throws UsageError for statistics or a column that
+/// there are not, Error for a column with more than 2,000 values. Gives nothing if it was stopped.
 std::optional<PredictiveCheck> predictive_check(const FittedRegression& fitted, const Table& data,
                                                 const StoredDraws& draws, const CheckOptions& options = {});
 
