@@ -1,6 +1,6 @@
-// Blocks of a regression's sampler: all coefficients, and the log scale, proposed at once from the normal at
-// the mode, whatever the present place is. Proposals of the coming sweeps are known beforehand, so that many
-// are weighed in one pass over the rows; the chain then walks over them.
+// Blocks of a regression's sampler: all coefficients, and the family's numbers, proposed at once from the
+// normal at the mode, whatever the present place is. Proposals of the coming sweeps are known beforehand, so
+// that many are weighed in one pass over the rows; the chain then walks over them.
 
 #include <algorithm>
 #include <cmath>
@@ -19,22 +19,35 @@ constexpr std::uint64_t most_ahead = 32;
 
 }  // namespace
 
+FamilyNumbers AxisChainMaker::Shared::proposed_numbers(std::span<const double> noise) const {
+  FamilyNumbers proposed = numbers;
+  const auto& sampled = posterior.sampled_numbers();
+  for (std::size_t i = 0; i < sampled.size(); ++i) {
+    double step = 0;
+    for (std::size_t j = i; j < sampled.size(); ++j)
+      step += number_spread(index(i), index(j)) * noise[width() + j];
+    proposed.set_log(sampled[i], numbers.log(sampled[i]) + step);
+  }
+  return proposed;
+}
+
 void AxisChainMaker::Shared::weigh(std::span<const double> noise, std::span<double> densities,
                                    std::span<double> weights, ThreadPool& pool) const {
   const std::size_t size = block_width(), columns_count = width(), count = densities.size();
-  std::vector<double> u(count * columns_count), scales(count);
-  const bool has_scale = posterior.samples_scale();
+  std::vector<double> u(count * columns_count);
+  std::vector<FamilyNumbers> of_family(count);
   for (std::size_t k = 0; k < count; ++k) {
     std::copy_n(noise.begin() + index(k * size), columns_count, u.begin() + index(k * columns_count));
-    scales[k] = std::exp(log_scale + (has_scale ? log_scale_width * noise[k * size + columns_count] : 0.0));
+    of_family[k] = proposed_numbers(noise.subspan(k * size, size));
   }
-  log_likelihoods(*columns, posterior.observations(), base.data(), {u, scales}, densities, pool);
+  log_likelihoods(*columns, posterior.observations(), base.data(), {u, of_family}, densities, pool);
   for (std::size_t k = 0; k < count; ++k) {
     const Eigen::Map<const Eigen::VectorXd> place(u.data() + k * columns_count, index(columns_count));
     const Eigen::VectorXd step = whitening.to_coefficients.triangularView<Eigen::Upper>() * place;
     for (std::size_t j = 0; j < columns_count; ++j)
       densities[k] += posterior.priors()[j].at(centre[j] + step[index(j)]).value;
-    if (has_scale) densities[k] += posterior.scale_prior().at_log(std::log(scales[k])).value;
+    for (const std::size_t i : posterior.sampled_numbers())
+      densities[k] += posterior.number_prior_at(i, std::log(of_family[k].values()[i])).value;
     double squares = 0;
     for (std::size_t j = 0; j < size; ++j) squares += noise[k * size + j] * noise[k * size + j];
     weights[k] = densities[k] + 0.5 * squares;
@@ -43,11 +56,12 @@ void AxisChainMaker::Shared::weigh(std::span<const double> noise, std::span<doub
 
 void AxisChainMaker::Shared::choose_blocks(ThreadPool& pool) {
   const Observations& y = posterior.observations();
-  if (posterior.samples_scale()) {
-    const Jet rows = ScaleJets(y, base.data(), pool)(log_scale);
-    const double curvature = rows.curvature + posterior.scale_prior().at_log(log_scale).curvature;
+  if (posterior.samples_numbers()) {
+    const double log = numbers.log(0);
+    const Jet rows = NumberJets(y, base.data(), pool, numbers, 0)(log);
+    const double curvature = rows.curvature + posterior.number_prior_at(0, log).curvature;
     if (!(curvature < 0)) return;
-    log_scale_width = 1 / std::sqrt(-curvature);
+    number_spread = Eigen::MatrixXd::Constant(1, 1, 1 / std::sqrt(-curvature));
   }
   constexpr std::size_t proposals = 64;
   constexpr std::uint32_t no_chain = 0xfffffffe;  // a stream that no chain has
@@ -92,8 +106,8 @@ void AxisChain::sweep_block() {
     density_ = density_from_rows();
     const Vector u = s_.whitening.from_coefficients.triangularView<Eigen::Upper>() * (beta_[0] - centre);
     weight_ = density_ + 0.5 * u.squaredNorm();
-    if (s_.posterior.samples_scale()) {
-      const double z = (log_scale_ - s_.log_scale) / s_.log_scale_width;
+    if (s_.posterior.samples_numbers()) {
+      const double z = (numbers_.log(0) - s_.numbers.log(0)) / s_.number_spread(0, 0);
       weight_ += 0.5 * z * z;
     }
     weight_known_ = true;
@@ -111,8 +125,7 @@ void AxisChain::sweep_block() {
   ++done_.accepted;
   const Eigen::Map<const Vector> u(ahead_noise_.data() + k * size, index(width));
   beta_[0] = centre + s_.whitening.to_coefficients.triangularView<Eigen::Upper>() * u;
-  if (s_.posterior.samples_scale())
-    log_scale_ = s_.log_scale + s_.log_scale_width * ahead_noise_[k * size + width];
+  numbers_ = s_.proposed_numbers(std::span<const double>(ahead_noise_).subspan(k * size, size));
   density_ = ahead_densities_[k];
   weight_ = ahead_weights_[k];
   eta_stale_ = true;

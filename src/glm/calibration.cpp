@@ -44,7 +44,7 @@ struct Prototype {
     parts.options.coefficients.reset();
     parts.options.intercept.reset();
     parts.options.named.clear();
-    parts.options.scale = population->scale_prior();
+    if (population->samples_numbers()) parts.options.scale = population->number_prior(0);
   }
 
   std::string describe() const {
@@ -103,7 +103,7 @@ class Replicates {
                  drawn.effects[t][term.level_of_row[i] * term.width() + c];
       }
       RandomSequence random(stream, i);
-      y[i] = random_response(parts.family, eta, drawn.scale,
+      y[i] = random_response(parts.family, eta, drawn.numbers,
                              parts.frame.trials.empty() ? 1 : parts.frame.trials[i], random);
     }
     return y;

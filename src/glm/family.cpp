@@ -27,16 +27,16 @@ std::string_view to_string(Family family) {
   return "unknown";
 }
 
-std::string_view scale_name(Family family) {
+std::vector<NumberInfo> family_numbers(Family family) {
   switch (family) {
     case Family::gaussian:
-      return "sigma";
+      return {{"sigma"}};
     case Family::negative_binomial:
-      return "phi";
+      return {{"phi"}};
     case Family::gamma:
-      return "shape";
+      return {{"shape"}};
     default:
-      return "";
+      return {};
   }
 }
 

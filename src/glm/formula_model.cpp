@@ -258,7 +258,8 @@ FittedRegression FittedRegression::from_json(const nlohmann::ordered_json& model
   fitted.data = given.text("data");
   fitted.formula = given.text("formula");
   fitted.table = table_options(given);
-  if (has_scale(fitted.family)) fitted.known_scale = given.number(scale_name(fitted.family));
+  for (const NumberInfo& number : family_numbers(fitted.family))
+    fitted.known.push_back(given.number(number.name));
   const nlohmann::ordered_json about =
       model.value(nlohmann::ordered_json::json_pointer("/derived/formula"), nlohmann::ordered_json::object());
   if (!about.contains("state")) throw UsageError("the model has no `state` of its formula");

@@ -207,7 +207,7 @@ bool any_flat(const RegressionPosterior& posterior) {
 }
 
 std::optional<std::string> exact_fit(Likelihood& likelihood, const SearchEnd& end) {
-  if (!likelihood.posterior.samples_scale()) return {};
+  if (!likelihood.posterior.samples_numbers()) return {};
   likelihood.predict(end.mode);
   const bool logs = likelihood.y.family() == Family::gamma;  // whose predictor is of the log of y
   double squares = 0, residuals = 0;
@@ -231,7 +231,7 @@ std::optional<std::string> exact_fit(Likelihood& likelihood, const SearchEnd& en
            "give "
            "the shape itself (`shape`).";
   // No prior on offer holds it: all are finite at 0.
-  if (likelihood.posterior.scale_prior().kind == Prior::Kind::flat || any_flat(likelihood.posterior))
+  if (likelihood.posterior.number_prior(0).kind == Prior::Kind::flat || any_flat(likelihood.posterior))
     throw Error(found +
                 ": the posterior grows without bound as sigma goes to 0, and cannot be normalised. Check y, "
                 "or give sigma itself (`sigma`)");

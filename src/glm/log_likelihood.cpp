@@ -70,8 +70,9 @@ void RowLogLikelihood::predict(std::size_t piece, std::span<const double> parame
 }
 
 /// Of row i, with its predictor, or those of the classes, at eta.
-double RowLogLikelihood::row(std::size_t i, const double* eta, double scale) const {
+double RowLogLikelihood::row(std::size_t i, const double* eta, std::span<const double> numbers) const {
   const Observations& all = posterior_.observations();
+  const double scale = numbers.empty() ? 1 : numbers[0];
   const double y = all.y(i);
   switch (all.family()) {
     case Family::gaussian: {
@@ -103,23 +104,23 @@ double RowLogLikelihood::row(std::size_t i, const double* eta, double scale) con
 
 void RowLogLikelihood::part(std::span<const double> parameters, std::size_t first,
                             std::span<double> out) const {
-  const double scale =
-      posterior_.samples_scale() ? parameters.back() : posterior_.options().known_scale.value_or(1.0);
-  part(parameters, scale, {}, first, out);
+  const std::size_t coefficients = posterior_.reported_coefficients();
+  part(parameters, parameters.subspan(coefficients), {}, first, out);
 }
 
-void RowLogLikelihood::part(std::span<const double> coefficients, double scale, const More& more,
-                            std::size_t first, std::span<double> out) const {
+void RowLogLikelihood::part(std::span<const double> coefficients, std::span<const double> numbers,
+                            const More& more, std::size_t first, std::span<double> out) const {
+  const auto at = posterior_.from_reported(coefficients.first(posterior_.reported_coefficients()), numbers);
   const Observations& y = posterior_.observations();
   std::vector<float> panel(posterior_.design().columns() * piece_rows);
   std::vector<double> eta(y.classes() * piece_rows);
   const std::size_t last = first + out.size();
   for (std::size_t piece = first / piece_rows; piece * piece_rows < last; ++piece) {
-    predict(piece, coefficients, panel, eta);
+    predict(piece, at.coefficients, panel, eta);
     const std::size_t begin = piece * piece_rows;
     if (more) more(begin, std::span(eta).first(std::min(piece_rows, rows() - begin)));
     for (std::size_t i = std::max(begin, first); i < std::min(begin + piece_rows, last); ++i)
-      out[i - first] = y.weight(i) * (constants_[i] + row(i, &eta[i - begin], scale));
+      out[i - first] = y.weight(i) * (constants_[i] + row(i, &eta[i - begin], at.numbers));
   }
 }
 

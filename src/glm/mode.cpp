@@ -51,7 +51,7 @@ class Newton {
     for (std::size_t j = 0; j < likelihood_.x.columns(); ++j)
       beta_[index(j)] = posterior.priors()[j].location;
     if (likelihood_.x.has_intercept()) beta_[0] = start_of_intercept(likelihood_.y);
-    if (posterior.samples_scale()) update_scale(beta_, 0);
+    if (posterior.samples_numbers()) update_numbers(beta_, 0);
   }
 
   Mode run() {
@@ -89,11 +89,14 @@ class Newton {
       }
       if (!(there >= value - 1e-9 * std::abs(value))) break;  // no way up: as good as floats allow
       beta_ += length * step;
-      const double scale_before = likelihood_.scale;
-      if (likelihood_.posterior.samples_scale()) update_scale(beta_, expected_squares(mode.precision));
+      const FamilyNumbers before = likelihood_.numbers;
+      if (likelihood_.posterior.samples_numbers()) update_numbers(beta_, expected_squares(mode.precision));
       value = log_density(beta_);
       if (flat) check_divergence();
-      converged = gain < 1e-5 && std::abs(std::log(likelihood_.scale / scale_before)) < 1e-4;
+      converged = gain < 1e-5;
+      for (std::size_t i = 0; i < before.size(); ++i)
+        converged =
+            converged && std::abs(std::log(likelihood_.numbers.values()[i] / before.values()[i])) < 1e-4;
     }
     Eigen::VectorXd gradient;
     derivatives(beta_, gradient, mode.precision);
@@ -102,7 +105,7 @@ class Newton {
         likelihood_.y.scale_is_factor() ? exact_fit(likelihood_, end) : separation(likelihood_, end, gram);
     if (note) mode.warnings.push_back(*note);
     mode.coefficients.assign(beta_.begin(), beta_.end());
-    mode.scale = likelihood_.scale;
+    mode.numbers = likelihood_.numbers.values();
     return mode;
   }
 
@@ -141,13 +144,18 @@ class Newton {
     for (std::size_t j = 0; j < likelihood_.x.columns(); ++j)
       held_by_priors += likelihood_.posterior.priors()[j].precision() * covariance(index(j), index(j));
     const double told = static_cast<double>(likelihood_.x.columns()) - held_by_priors;
-    return std::isfinite(told) ? std::max(told, 0.0) * likelihood_.scale * likelihood_.scale : 0.0;
+    const double sigma = likelihood_.numbers.values()[0];
+    return std::isfinite(told) ? std::max(told, 0.0) * sigma * sigma : 0.0;
   }
 
-  /// The best scale for these coefficients, its prior included.
-  void update_scale(const Eigen::VectorXd& beta, double more_squares) {
+  /// The best numbers of the family for these coefficients, their priors included.
+  void update_numbers(const Eigen::VectorXd& beta, double more_squares) {
     likelihood_.predict(beta);
-    double log_scale = std::log(likelihood_.scale);
+    for (const std::size_t i : likelihood_.posterior.sampled_numbers()) update_number(i, more_squares);
+  }
+
+  void update_number(std::size_t i, double more_squares) {
+    double log = likelihood_.numbers.log(i);
     double unit_sum = 0;
     if (likelihood_.y.scale_is_factor()) {
       unit_sum = likelihood_.y.sums({.eta = likelihood_.eta.data()}, likelihood_.pool).value;
@@ -155,19 +163,20 @@ class Newton {
       double spread = (-2 * unit_sum + more_squares) / std::max(likelihood_.y.total_weight(), 1.0);
       spread = std::max(spread, 1e-30);
       if (likelihood_.y.family() == Family::gaussian) unit_sum -= 0.5 * more_squares;
-      log_scale = likelihood_.y.family() == Family::gaussian ? 0.5 * std::log(spread) : -std::log(spread);
+      log = likelihood_.y.family() == Family::gaussian ? 0.5 * std::log(spread) : -std::log(spread);
     }
-    const ScaleJets scale_jets(likelihood_.y, likelihood_.eta.data(), likelihood_.pool, unit_sum);
+    const NumberJets jets(likelihood_.y, likelihood_.eta.data(), likelihood_.pool, likelihood_.numbers, i,
+                          unit_sum);
     for (int iteration = 0; iteration < 50; ++iteration) {
-      const Jet jet = scale_jets(log_scale);
-      const Jet prior = likelihood_.posterior.scale_prior().at_log(log_scale);
+      const Jet jet = jets(log);
+      const Jet prior = likelihood_.posterior.number_prior_at(i, log);
       const double slope = jet.slope + prior.slope,
                    h = std::max(-(jet.curvature + prior.curvature), 0.1 * std::abs(slope));
       const double step = h > 0 ? std::clamp(slope / h, -1.0, 1.0) : 0.0;
-      log_scale = std::clamp(log_scale + step, -30.0, 30.0);
+      log = std::clamp(log + step, -30.0, 30.0);
       if (std::abs(step) < 1e-6) break;
     }
-    likelihood_.scale = std::exp(log_scale);
+    likelihood_.numbers.set_log(i, log);
   }
 
   Likelihood likelihood_;

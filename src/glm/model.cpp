@@ -117,7 +117,7 @@ Model regression_model(RegressionPosterior data) {
   const auto posterior = std::make_shared<RegressionPosterior>(std::move(data));
   Model model{AnyTarget(*posterior)};
   model.name_indices = posterior->name_indices();
-  model.arrays = coefficient_arrays(*posterior);
+  model.arrays = parameter_arrays(*posterior);
   model.log_likelihood = [posterior] { return log_likelihood(*posterior); };
   model.derived["priors"] = priors_json(*posterior);
   model.words = {"priors: " + describe_priors(*posterior)};

@@ -81,10 +81,6 @@ ParameterShapes coefficient_arrays(const RegressionPosterior& posterior) {
          .coordinates = {columns},
          .entry_names = columns.empty() ? "beta.{}" : "{}"},
         first, width);
-  if (posterior.samples_scale()) {
-    arrays.variables.push_back({posterior.names().back(), {}});
-    arrays.order.push_back(posterior.dimension() - 1);
-  }
   return arrays;
 }
 
@@ -107,6 +103,15 @@ std::vector<DataArray> data_arrays(const OptionValues& given, const BuildFor& wh
       arrays.push_back(
           {field == std::string("y") ? observed : constant, by_observation(field, rows), NumberType::float64,
            [field, from = what_for.array(given, field)](const auto& take) { take(read_rows(field, from)); }});
+  return arrays;
+}
+
+ParameterShapes parameter_arrays(const RegressionPosterior& posterior) {
+  ParameterShapes arrays = coefficient_arrays(posterior);
+  for (const std::string& name : posterior.number_names()) {
+    arrays.variables.push_back({name, {}});
+    arrays.order.push_back(arrays.order.size());
+  }
   return arrays;
 }
 

@@ -45,7 +45,8 @@ nlohmann::ordered_json priors_json(const RegressionPosterior& posterior) {
     coefficients.push_back(std::move(entry));
   }
   json["coefficients"] = std::move(coefficients);
-  if (posterior.samples_scale()) json[posterior.names().back()] = one(posterior.scale_prior());
+  for (const std::size_t i : posterior.sampled_numbers())
+    json[posterior.observations().numbers()[i].name] = one(posterior.number_prior(i));
   return json;
 }
 

@@ -83,6 +83,7 @@ Family family_of(const OptionValues& given) {
 PosteriorOptions posterior_options(const OptionValues& given, Family family, bool intercept,
                                    std::vector<std::string> column_names) {
   const std::string_view name = to_string(family);
+  const std::vector<NumberInfo> numbers = family_numbers(family);
   PosteriorOptions options;
   options.column_names = std::move(column_names);
   const std::string words = given.text("prior");
@@ -93,17 +94,19 @@ PosteriorOptions posterior_options(const OptionValues& given, Family family, boo
   if (given.has("prior_intercept"))
     options.intercept = parse_prior("prior_intercept", given.text("prior_intercept"));
   if (given.has("prior_scale")) options.scale = parse_prior("prior_scale", given.text("prior_scale"));
-  if (options.scale && !has_scale(family))
+  if (options.scale && numbers.empty())
     throw UsageError(fmt::format("{} is of sigma, phi or shape, which {} has not",
                                  given.has("prior_scale") ? "`prior_scale`" : "a prior", name));
   for (const Family other : {Family::gaussian, Family::negative_binomial, Family::gamma}) {
-    const std::string field(scale_name(other));
+    const NumberInfo number = family_numbers(other).front();
+    const std::string& field = number.name;
     const auto value = given.number(field);
     if (!value) continue;
     if (family != other)
       throw UsageError(fmt::format("`{}` is for the {} family, not for {}", field, to_string(other), name));
-    if (!(*value > 0) || !std::isfinite(*value))
-      throw UsageError(fmt::format("`{}` is {}: it must be a finite number above 0", field, *value));
+    if (!number.allows(*value))
+      throw UsageError(
+          fmt::format("`{}` is {}: it must be a finite number {}", field, *value, number.range()));
     options.known_scale = value;
   }
   return options;

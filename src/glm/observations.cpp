@@ -90,6 +90,7 @@ Observations::Observations(Family family, std::span<const double> y, const RowOp
     throw UsageError(fmt::format("trials are for the binomial family, not for {}", to_string(family)));
   check_column("trials", options.trials, rows_, 0, "a whole number >= 0", options);
   check_y(y, options);
+  numbers_ = family_numbers(family_);
   y_ = padded(y);
   if (!options.weights.empty()) weights_ = padded(options.weights);
   if (!options.trials.empty()) trials_ = padded(options.trials);

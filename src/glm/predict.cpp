@@ -105,12 +105,7 @@ Predictions::Predictions(const FittedRegression& fitted, const Table& data, cons
       throw Error(fmt::format("{}: the number of trials is {}, and must be a whole number of at least 0",
                               data.place_of_row(frame_.table_rows.empty() ? i : frame_.table_rows[i]), n));
   take_population(draws);
-  const bool known = fitted.known_scale.has_value();
-  if (has_scale(family_))
-    scale_ = known ? std::vector<double>(draws_, *fitted.known_scale)
-                   : DrawsByName(draws).of(std::string(scale_name(family_)));
-  else
-    scale_.assign(draws_, 1);
+  take_numbers(fitted, draws);
   take_groups(draws);
 }
 
@@ -120,6 +115,18 @@ void Predictions::take_population(const StoredDraws& draws) {
     const std::string ending = classes_.empty() ? "" : fmt::format(".{}", k + 1);
     if (frame_.intercept) coefficients_.push_back(by_name.of("(Intercept)" + ending));
     for (const std::string& name : frame_.column_names) coefficients_.push_back(by_name.of(name + ending));
+  }
+}
+
+void Predictions::take_numbers(const FittedRegression& fitted, const StoredDraws& draws) {
+  const DrawsByName by_name(draws);
+  numbers_.resize(draws_);
+  const std::vector<NumberInfo> numbers = family_numbers(family_);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const bool known = i < fitted.known.size() && fitted.known[i];
+    const std::vector<double> values =
+        known ? std::vector<double>(draws_, *fitted.known[i]) : by_name.of(numbers[i].name);
+    for (std::size_t s = 0; s < draws_; ++s) numbers_[s].push_back(numbers[i].from_reported(values[s]));
   }
 }
 
@@ -222,10 +229,10 @@ void Predictions::respond(std::size_t row, std::span<double> out) const {
     const double trials = frame_.trials.empty() ? 1 : frame_.trials[row];
     for (std::size_t s = 0; s < draws_; ++s) {
       if (options_.what == fitted) {
-        out[s] = expected_response(family_, out[s], trials);
+        out[s] = expected_response(family_, out[s], numbers_[s], trials);
       } else {
         RandomSequence sequence = random(s);
-        out[s] = random_response(family_, out[s], scale_[s], trials, sequence);
+        out[s] = random_response(family_, out[s], numbers_[s], trials, sequence);
       }
     }
     return;

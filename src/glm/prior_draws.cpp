@@ -57,8 +57,9 @@ void require_proper(const RegressionPosterior& population, const std::vector<Gro
   };
   for (std::size_t j = 0; j < population.priors().size(); ++j)
     if (population.priors()[j].kind == Prior::Kind::flat) refuse(population.column_name(j));
-  if (population.samples_scale() && population.scale_prior().kind == Prior::Kind::flat)
-    refuse(population.names().back());
+  for (const std::size_t i : population.sampled_numbers())
+    if (population.number_prior(i).kind == Prior::Kind::flat)
+      refuse(population.observations().numbers()[i].name);
   for (const GroupPriors& group : priors)
     for (const Prior& sd : group.sds)
       if (sd.kind == Prior::Kind::flat) refuse("a group's sd");
@@ -67,7 +68,7 @@ void require_proper(const RegressionPosterior& population, const std::vector<Gro
 DrawnParameters draw_parameters(const RegressionPosterior& population, const std::vector<GroupTerm>& terms,
                                 const std::vector<GroupPriors>& priors, RandomSequence& random) {
   DrawnParameters drawn;
-  drawn.scale = population.options().known_scale.value_or(1.0);
+  drawn.numbers = population.starting_numbers().values();
   std::vector<double>& reported = drawn.reported;
   for (const Prior& prior : population.priors()) reported.push_back(draw(prior, random));
   // The prior is of the intercept at the means of the columns.
@@ -99,8 +100,8 @@ DrawnParameters draw_parameters(const RegressionPosterior& population, const std
         for (std::size_t j = 0; j <= i; ++j) effects[l * q + i] += sds[t][i] * factor[i * q + j] * u[j];
     }
   }
-  if (population.samples_scale())
-    reported.push_back(drawn.scale = draw_positive(population.scale_prior(), random));
+  for (const std::size_t i : population.sampled_numbers())
+    reported.push_back(drawn.numbers[i] = draw_positive(population.number_prior(i), random));
   return drawn;
 }
 

@@ -15,7 +15,7 @@ void require_proper(const RegressionPosterior& population, const std::vector<Gro
 struct DrawnParameters {
   std::vector<double> reported;              ///< in the order of the posterior's names, effects left out
   std::vector<std::vector<double>> effects;  ///< of each term, level after level
-  double scale = 1;                          ///< sigma or phi
+  std::vector<double> numbers;               ///< of the family, as rows read them
 };
 
 /// `population` may be without groups: then there are no terms.

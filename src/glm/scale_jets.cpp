@@ -61,11 +61,12 @@ Jet Observations::rising(double phi) const {
   return sum;
 }
 
-double Observations::constant(double scale) const {
+double Observations::constant(std::span<const double> numbers) const {
+  if (numbers.empty()) return constant_;
   double sum = constant_;
-  if (family_ == Family::gaussian) sum -= total_weight_ * std::log(scale);
-  if (family_ == Family::negative_binomial) sum += rising(scale).value;
-  if (family_ == Family::gamma) sum += total_weight_ * gamma_constant(std::log(scale)).value;
+  if (family_ == Family::gaussian) sum -= total_weight_ * std::log(numbers[0]);
+  if (family_ == Family::negative_binomial) sum += rising(numbers[0]).value;
+  if (family_ == Family::gamma) sum += total_weight_ * gamma_constant(std::log(numbers[0])).value;
   return sum;
 }
 
@@ -128,6 +129,14 @@ Jet Observations::scale_jet(const float* eta, double log_scale, ThreadPool& pool
   const ScaleSums sums = dispersion_sums(eta, log_scale, pool, d);
   if (mixed) *mixed = sums.mixed;
   return {sums.value, sums.slope, sums.curvature};
+}
+
+Jet Observations::number_jet(const float* eta, const FamilyNumbers& numbers, std::span<const double> turns,
+                             ThreadPool& pool, const float* d, double* mixed) const {
+  const double turn = turns[0];
+  const Jet jet = scale_jet(eta, numbers.log(0), pool, d, mixed);
+  if (mixed) *mixed *= turn;
+  return {jet.value, turn * jet.slope, turn * turn * jet.curvature};
 }
 
 Jet Observations::scale_jet(double unit_sum, double log_scale) const {

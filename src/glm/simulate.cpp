@@ -86,7 +86,7 @@ double RandomSequence::binomial(double trials, double eta) {
                          [=](double k) { return k / (trials - k + 1) * (no / yes); }, trials});
 }
 
-double expected_response(Family family, double eta, double trials) {
+double expected_response(Family family, double eta, std::span<const double>, double trials) {
   switch (family) {
     case Family::gaussian:
     case Family::categorical:
@@ -107,23 +107,24 @@ double expected_response(Family family, double eta, double trials) {
   return eta;
 }
 
-double random_response(Family family, double eta, double scale, double trials, RandomSequence& random) {
+double random_response(Family family, double eta, std::span<const double> numbers, double trials,
+                       RandomSequence& random) {
   switch (family) {
     case Family::gaussian:
     case Family::categorical:
-      return eta + scale * random.normal();
+      return eta + numbers[0] * random.normal();
     case Family::bernoulli:
     case Family::probit:
     case Family::cloglog:
-      return random.uniform() < expected_response(family, eta) ? 1 : 0;
+      return random.uniform() < expected_response(family, eta, numbers) ? 1 : 0;
     case Family::binomial:
       return random.binomial(trials, eta);
     case Family::poisson:
       return random.poisson(std::exp(eta));
     case Family::negative_binomial:
-      return random.poisson(std::exp(eta) * (random.gamma(scale) / scale));
+      return random.poisson(std::exp(eta) * (random.gamma(numbers[0]) / numbers[0]));
     case Family::gamma:
-      return std::exp(eta) * (random.gamma(scale) / scale);
+      return std::exp(eta) * (random.gamma(numbers[0]) / numbers[0]);
   }
   return eta;
 }

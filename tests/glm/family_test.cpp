@@ -79,7 +79,7 @@ TEST(Observations, DispersionMayBeHuge) {
   ThreadPool pool(1);
   Floats eta(padded_rows(counts.size()), 0.7f);
   eta[8] = 8.5f;
-  const double limit = poisson.sums({.eta = eta.data()}, pool).value + poisson.constant(1);
+  const double limit = poisson.sums({.eta = eta.data()}, pool).value + poisson.constant();
   for (const double log_phi : {25.0, 30.0, 34.0}) {
     const Jet jet = negative.scale_jet(eta.data(), log_phi, pool);
     EXPECT_NEAR(jet.value, limit, 2e-3) << log_phi;

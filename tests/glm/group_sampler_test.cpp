@@ -109,7 +109,7 @@ std::vector<double> prior_draw(const Small& model, const glm::MixedPosterior& li
       }
     }
   }
-  if (like.population().samples_scale()) theta[at.scale] = std::log(std::abs(normal(random)));
+  if (like.population().samples_numbers()) theta[at.numbers] = std::log(std::abs(normal(random)));
   return theta;
 }
 
@@ -118,7 +118,7 @@ std::vector<double> data_draw(const Small& model, const glm::MixedPosterior& lik
   std::vector<double> y;
   const glm::MixedLayout& at = like.layout();
   const auto& means = like.population().means();
-  const double scale = like.population().samples_scale() ? std::exp(theta[at.scale]) : 1;
+  const double scale = like.population().samples_numbers() ? std::exp(theta[at.numbers]) : 1;
   for (std::size_t i = 0; i < model.rows; ++i) {
     double eta = theta[0];
     for (std::size_t j = 0; j < 2; ++j)
@@ -257,27 +257,27 @@ std::vector<Case> cases() {
       {"StretchesBernoulli", Family::bernoulli, Shape::slopes, {stretches}, wider_sds},
       {"StretchesGaussian", Family::gaussian, Shape::slopes, {stretches}, wider_sds},
       {"CorrelationsPoisson", Family::poisson, Shape::slopes, {correlations}, other_lkj},
-      {"FamilyScaleGaussian", Family::gaussian, Shape::crossed, {family_scale}, other_family_scale},
+      {"FamilyScaleGaussian", Family::gaussian, Shape::crossed, {family_numbers}, other_family_numbers},
       {"FamilyScaleNegativeBinomial",
        Family::negative_binomial,
        Shape::crossed,
-       {family_scale},
-       other_family_scale},
-      {"FamilyScaleGamma", Family::gamma, Shape::crossed, {family_scale}, other_family_scale},
+       {family_numbers},
+       other_family_numbers},
+      {"FamilyScaleGamma", Family::gamma, Shape::crossed, {family_numbers}, other_family_numbers},
       {"AllGamma",
        Family::gamma,
        Shape::slopes,
-       {levels, coefficients, shifts, scales, stretches, correlations, family_scale},
+       {levels, coefficients, shifts, scales, stretches, correlations, family_numbers},
        wider_sds},
       {"AllNegativeBinomial",
        Family::negative_binomial,
        Shape::nested,
-       {levels, coefficients, shifts, nested, scales, stretches, family_scale},
+       {levels, coefficients, shifts, nested, scales, stretches, family_numbers},
        wider_sds},
       {"AllGaussianSlopes",
        Family::gaussian,
        Shape::slopes,
-       {levels, coefficients, shifts, scales, stretches, correlations, family_scale},
+       {levels, coefficients, shifts, scales, stretches, correlations, family_numbers},
        wider_sds},
   };
 }

@@ -25,7 +25,8 @@ class DefaultPriors {
 
   Prior coefficient(std::size_t column) const;
   Prior intercept() const;
-  Prior scale() const;  ///< of sigma, phi or shape
+  Prior scale() const;                   ///< of sigma, phi or shape
+  double unit() const { return unit_; }  ///< of the predictor: sds of y where it is in the units of y, else 1
 
  private:
   std::vector<Spread> columns_;

@@ -13,8 +13,8 @@ namespace onward::glm {
 
 struct Mode {
   std::vector<double> coefficients;
-  double scale = 1;           ///< sigma or phi there
-  Eigen::MatrixXd precision;  ///< minus the Hessian by the coefficients
+  std::vector<double> numbers;  ///< of the family, there
+  Eigen::MatrixXd precision;    ///< minus the Hessian by the coefficients
   std::size_t iterations = 0;
   std::vector<std::string> warnings;  ///< sentences about the data
 };

@@ -23,10 +23,10 @@ struct FittedRegression {
   Family family = Family::gaussian;
   std::string data;  ///< the file that it was fitted to
   std::string formula;
-  nlohmann::ordered_json state;      ///< of the formula's frame
-  ReadTableOptions table;            ///< how the file is read, and new ones too
-  std::vector<std::string> classes;  ///< of a categorical response
-  std::optional<double> known_scale;
+  nlohmann::ordered_json state;              ///< of the formula's frame
+  ReadTableOptions table;                    ///< how the file is read, and new ones too
+  std::vector<std::string> classes;          ///< of a categorical response
+  std::vector<std::optional<double>> known;  ///< of the family's numbers, as they are reported
 
   /// From the object "model" of run.json. Throws Error if that is no regression from a formula.
   static FittedRegression from_json(const nlohmann::ordered_json& model);
@@ -86,6 +86,7 @@ class Predictions {
     std::vector<std::vector<double>> factor;   // of new levels: S L, row-major, by entry
   };
   void take_population(const StoredDraws& draws);
+  void take_numbers(const FittedRegression& fitted, const StoredDraws& draws);
   void take_groups(const StoredDraws& draws);
   void predict_row(std::size_t row, std::span<const double> x, std::span<double> out) const;
   void add_groups(std::size_t row, std::span<double> eta) const;
@@ -98,7 +99,7 @@ class Predictions {
   std::vector<std::string> classes_;
   std::size_t draws_ = 0;
   std::vector<std::vector<double>> coefficients_;  // class after class, the intercept first: all draws
-  std::vector<double> scale_;                      // of each draw
+  std::vector<std::vector<double>> numbers_;       // of the family, for each draw
   std::vector<Group> groups_;
 };
 

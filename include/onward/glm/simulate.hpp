@@ -43,10 +43,11 @@ class RandomSequence {
 
 /// What is expected at the predictor eta: a mean, a probability, or a probability times the trials. Not for
 /// categorical.
-double expected_response(Family family, double eta, double trials = 1);
+double expected_response(Family family, double eta, std::span<const double> numbers, double trials = 1);
 
-/// An outcome at the predictor eta; `scale` is sigma, phi or shape. Not for categorical.
-double random_response(Family family, double eta, double scale, double trials, RandomSequence& random);
+/// An outcome at the predictor eta, `numbers` being those of the family. Not for categorical.
+double random_response(Family family, double eta, std::span<const double> numbers, double trials,
+                       RandomSequence& random);
 
 /// Turns the predictors of classes into their probabilities.
 void softmax_of(std::span<double> eta);

@@ -1,0 +1,115 @@
+// What a regression's posterior is called and reported as: names, constrained parameters, priors in words.
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "onward/glm/default_priors.hpp"
+#include "onward/glm/posterior.hpp"
+
+namespace onward::glm {
+
+std::string RegressionPosterior::column_name(std::size_t j) const {
+  const std::size_t first = x_->has_intercept() ? 1 : 0;
+  if (j < first) return "the intercept";
+  return options_.column_names.empty() ? fmt::format("column {}", j - first + 1)
+                                       : fmt::format("column '{}'", options_.column_names[j - first]);
+}
+
+std::vector<std::string> RegressionPosterior::names() const {
+  std::vector<std::string> names = coefficient_names();
+  const std::vector<std::string> more = number_names();
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
+std::vector<std::string> RegressionPosterior::coefficient_names() const {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < y_->classes(); ++k)
+    for (std::size_t j = 0; j < x_->columns(); ++j) {
+      const bool ones = x_->has_intercept() && j == 0;
+      const std::size_t column = j - (x_->has_intercept() ? 1 : 0);
+      std::string name = ones                            ? options_.intercept_name
+                         : options_.column_names.empty() ? fmt::format("beta.{}", column + 1)
+                                                         : options_.column_names[column];
+      if (y_->classes() > 1) name += fmt::format(".{}", k + 1);
+      names.push_back(std::move(name));
+    }
+  return names;
+}
+
+std::vector<std::string> RegressionPosterior::number_names() const {
+  std::vector<std::string> names;
+  for (const std::size_t i : sampled_numbers_) names.push_back(y_->numbers()[i].name);
+  return names;
+}
+
+std::vector<std::size_t> RegressionPosterior::name_indices() const {
+  const std::size_t of_class = y_->classes() > 1 ? 1 : 0, of_column = options_.column_names.empty() ? 1 : 0;
+  std::vector<std::size_t> indices;
+  for (std::size_t k = 0; k < y_->classes(); ++k)
+    for (std::size_t j = 0; j < x_->columns(); ++j)
+      indices.push_back(of_class + (x_->has_intercept() && j == 0 ? 0 : of_column));
+  indices.resize(dimension(), 0);
+  return indices;
+}
+
+void RegressionPosterior::constrain(VectorView theta, std::span<double> out) const {
+  const std::vector<double> at(theta.begin(), theta.end());  // out may be theta's own memory
+  const VectorView all(at), logs = all.subspan(coefficients());
+  constrain_coefficients(all.first(coefficients()), logs, out);
+  constrain_numbers(logs, out.subspan(coefficients()));
+}
+
+void RegressionPosterior::constrain_coefficients(VectorView coefficients, VectorView,
+                                                 std::span<double> out) const {
+  std::copy(coefficients.begin(), coefficients.end(), out.begin());
+  const std::size_t width = x_->columns();
+  for (std::size_t k = 0; k < y_->classes(); ++k)
+    for (std::size_t j = 1; j < means_.size(); ++j) out[k * width] -= means_[j] * coefficients[k * width + j];
+}
+
+void RegressionPosterior::constrain_numbers(VectorView logs, std::span<double> out) const {
+  for (std::size_t i = 0; i < sampled_numbers_.size(); ++i)
+    out[i] = y_->numbers()[sampled_numbers_[i]].reported(std::exp(logs[i]));
+}
+
+RegressionPosterior::Reported RegressionPosterior::from_reported(std::span<const double> coefficients,
+                                                                 std::span<const double> numbers) const {
+  Reported result{{coefficients.begin(), coefficients.end()}, starting_numbers().values()};
+  for (std::size_t i = 0; i < sampled_numbers_.size(); ++i)
+    result.numbers[sampled_numbers_[i]] = y_->numbers()[sampled_numbers_[i]].from_reported(numbers[i]);
+  return result;
+}
+
+std::string describe_priors(const RegressionPosterior& posterior) {
+  const std::size_t width = posterior.design().columns(), first = posterior.design().has_intercept() ? 1 : 0;
+  const auto& names = posterior.options().column_names;
+  std::vector<std::string> parts;
+  if (first > 0)
+    parts.push_back(fmt::format("intercept{} ~ {}",
+                                posterior.means().empty() ? "" : " (at the means of the predictors)",
+                                to_string(posterior.priors()[0])));
+  // Neighbours with one prior share an entry, and of many only the first are shown.
+  constexpr std::size_t most = 6;
+  const auto name = [&](std::size_t j) {
+    return names.empty() ? fmt::format("beta.{}", j - first + 1) : names[j - first];
+  };
+  std::size_t shown = 0, j = first;
+  for (std::size_t end = j; j < width && shown < most; j = end, ++shown) {
+    const std::string prior = to_string(posterior.priors()[j]);
+    for (end = j + 1; end < width && to_string(posterior.priors()[end]) == prior;) ++end;
+    parts.push_back(fmt::format("{}{} ~ {}", name(j), end - j > 1 ? " to " + name(end - 1) : "", prior));
+  }
+  if (j < width) parts.push_back(fmt::format("{} more alike", width - j));
+  for (const std::size_t i : posterior.sampled_numbers()) {
+    const NumberInfo& number = posterior.observations().numbers()[i];
+    parts.push_back(
+        fmt::format("{} ~ {}, {}", number.name, to_string(posterior.number_prior(i)), number.range()));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+}  // namespace onward::glm
