@@ -39,6 +39,7 @@ void AxisChainMaker::Shared::weigh(std::span<const double> noise, std::span<doub
   for (std::size_t k = 0; k < count; ++k) {
     std::copy_n(noise.begin() + index(k * size), columns_count, u.begin() + index(k * columns_count));
     of_family[k] = proposed_numbers(noise.subspan(k * size, size));
+    add_pull(of_family[k], -1, std::span(u).subspan(k * columns_count, columns_count));
   }
   log_likelihoods(*columns, posterior.observations(), base.data(), {u, of_family}, densities, pool);
   for (std::size_t k = 0; k < count; ++k) {
@@ -54,15 +55,37 @@ void AxisChainMaker::Shared::weigh(std::span<const double> noise, std::span<doub
   }
 }
 
-void AxisChainMaker::Shared::choose_blocks(ThreadPool& pool) {
-  const Observations& y = posterior.observations();
-  if (posterior.samples_numbers()) {
-    const double log = numbers.log(0);
-    const Jet rows = NumberJets(y, base.data(), pool, numbers, 0)(log);
-    const double curvature = rows.curvature + posterior.number_prior_at(0, log).curvature;
-    if (!(curvature < 0)) return;
-    number_spread = Eigen::MatrixXd::Constant(1, 1, 1 / std::sqrt(-curvature));
+void AxisChainMaker::Shared::add_pull(const FamilyNumbers& to, double sign, std::span<double> u) const {
+  if (number_pull.size() == 0) return;
+  const auto& sampled = posterior.sampled_numbers();
+  for (std::size_t i = 0; i < sampled.size(); ++i) {
+    const double step = sign * (to.log(sampled[i]) - numbers.log(sampled[i]));
+    for (std::size_t j = 0; j < u.size(); ++j) u[j] += number_pull(index(j), index(i)) * step;
   }
+}
+
+/// The normal at the mode, in two steps: the numbers by themselves, then the coefficients given those.
+bool AxisChainMaker::Shared::prepare_number_proposals(const Mode& mode, ThreadPool& pool) {
+  const auto& sampled = posterior.sampled_numbers();
+  if (sampled.empty()) return true;
+  if (mode.number_precision.size() == 0) {
+    const double log = numbers.log(0);
+    const Jet rows = NumberJets(posterior.observations(), base.data(), pool, numbers, 0)(log);
+    const double curvature = rows.curvature + posterior.number_prior_at(0, log).curvature;
+    if (!(curvature < 0)) return false;
+    number_spread = Eigen::MatrixXd::Constant(1, 1, 1 / std::sqrt(-curvature));
+    return true;
+  }
+  number_pull = whitening.to_coefficients.transpose().triangularView<Eigen::Lower>() * mode.cross;
+  const Eigen::MatrixXd alone = mode.number_precision - number_pull.transpose() * number_pull;
+  const Eigen::LLT<Eigen::MatrixXd> factor(alone);
+  if (!alone.allFinite() || factor.info() != Eigen::Success) return false;
+  number_spread = factor.matrixU().solve(Eigen::MatrixXd::Identity(alone.rows(), alone.cols()));
+  return true;
+}
+
+void AxisChainMaker::Shared::choose_blocks(const Mode& mode, ThreadPool& pool) {
+  if (!prepare_number_proposals(mode, pool)) return;
   constexpr std::size_t proposals = 64;
   constexpr std::uint32_t no_chain = 0xfffffffe;  // a stream that no chain has
   std::vector<double> noise(proposals * block_width()), densities(proposals), weights(proposals);
@@ -104,11 +127,16 @@ void AxisChain::sweep_block() {
   const Eigen::Map<const Vector> centre(s_.centre.data(), index(width));
   if (!weight_known_) {
     density_ = density_from_rows();
-    const Vector u = s_.whitening.from_coefficients.triangularView<Eigen::Upper>() * (beta_[0] - centre);
+    Vector u = s_.whitening.from_coefficients.triangularView<Eigen::Upper>() * (beta_[0] - centre);
+    s_.add_pull(numbers_, 1, {u.data(), width});
     weight_ = density_ + 0.5 * u.squaredNorm();
-    if (s_.posterior.samples_numbers()) {
-      const double z = (numbers_.log(0) - s_.numbers.log(0)) / s_.number_spread(0, 0);
-      weight_ += 0.5 * z * z;
+    const auto& sampled = s_.posterior.sampled_numbers();
+    std::vector<double> z(sampled.size());  // number_spread z are the steps of the logs
+    for (std::size_t i = z.size(); i-- > 0;) {
+      z[i] = numbers_.log(sampled[i]) - s_.numbers.log(sampled[i]);
+      for (std::size_t j = i + 1; j < z.size(); ++j) z[i] -= s_.number_spread(index(i), index(j)) * z[j];
+      z[i] /= s_.number_spread(index(i), index(i));
+      weight_ += 0.5 * z[i] * z[i];
     }
     weight_known_ = true;
   }
@@ -123,9 +151,10 @@ void AxisChain::sweep_block() {
   }
   if (!(std::log(stream_.uniform(number_, Purpose::accept)) < log_ratio)) return;
   ++done_.accepted;
-  const Eigen::Map<const Vector> u(ahead_noise_.data() + k * size, index(width));
-  beta_[0] = centre + s_.whitening.to_coefficients.triangularView<Eigen::Upper>() * u;
+  Vector u = Eigen::Map<const Vector>(ahead_noise_.data() + k * size, index(width));
   numbers_ = s_.proposed_numbers(std::span<const double>(ahead_noise_).subspan(k * size, size));
+  s_.add_pull(numbers_, -1, {u.data(), width});
+  beta_[0] = centre + s_.whitening.to_coefficients.triangularView<Eigen::Upper>() * u;
   density_ = ahead_densities_[k];
   weight_ = ahead_weights_[k];
   eta_stale_ = true;

@@ -121,8 +121,12 @@ Jet AxisChain::prior_along(std::size_t k, std::size_t j, double alpha) const {
 void AxisChain::sweep_axes(const Observations& y, std::size_t k, Floats& eta) {
   const PanelColumns& x = *s_.columns;
   const std::size_t width = s_.width();
-  LineSums here =
-      y.sums({.eta = eta.data(), .next = x.column(0), .numbers = numbers_, .stride = x.stride()}, pool_);
+  LineSums here = y.sums({.eta = eta.data(),
+                          .next = x.column(0),
+                          .numbers = numbers_,
+                          .curvature = Curvature::touching,
+                          .stride = x.stride()},
+                         pool_);
   value_ = here.value;
   for (std::size_t j = 0; j < width; ++j) {
     const float* next = j + 1 < width ? x.column(j + 1) : nullptr;
@@ -141,6 +145,7 @@ void AxisChain::sweep_axes(const Observations& y, std::size_t k, Floats& eta) {
                                    .next = next,
                                    .moved = moved_.data(),
                                    .numbers = numbers_,
+                                   .curvature = Curvature::touching,
                                    .stride = x.stride()},
                                   pool_);
     const Jet prior_there = prior_along(k, j, a);
@@ -165,7 +170,12 @@ void AxisChain::sweep_axes(const Observations& y, std::size_t k, Floats& eta) {
         prior_slopes_[k].head(index(j) + 1) -= a * axis.cwiseProduct(s_.precisions.head(index(j) + 1));
     } else if (next) {
       ++done_.again;
-      here = y.sums({.eta = eta.data(), .next = next, .numbers = numbers_, .stride = x.stride()}, pool_);
+      here = y.sums({.eta = eta.data(),
+                     .next = next,
+                     .numbers = numbers_,
+                     .curvature = Curvature::touching,
+                     .stride = x.stride()},
+                    pool_);
     }
   }
 }

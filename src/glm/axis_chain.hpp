@@ -37,6 +37,9 @@ struct AxisChainMaker::Shared {
   // How a block proposes the logs of the numbers that are sampled: those of the mode plus an upper triangular
   // matrix times normal numbers.
   Eigen::MatrixXd number_spread;
+  // How far the coefficients, in whitened coordinates, are proposed to go with those logs: minus this matrix
+  // times their steps. Empty where they have nothing to do with each other.
+  Eigen::MatrixXd number_pull;
 
   std::size_t width() const { return posterior.design().columns(); }
   std::size_t classes() const { return posterior.observations().classes(); }
@@ -45,7 +48,7 @@ struct AxisChainMaker::Shared {
   void prepare_priors();
   void use(const Whitening& w, std::span<const double> at, ThreadPool& pool, bool last);
   /// How often blocks are worth their while: by the weights of a fixed number of proposals.
-  void choose_blocks(ThreadPool& pool);
+  void choose_blocks(const Mode& mode, ThreadPool& pool);
   /// Log density less that of the proposal, at places in whitened coordinates; `noise` has for each place
   /// those, and one number for each that is sampled of the family. Densities themselves go to `densities`.
   void weigh(std::span<const double> noise, std::span<double> densities, std::span<double> weights,
@@ -53,6 +56,10 @@ struct AxisChainMaker::Shared {
   std::size_t block_width() const { return width() + posterior.sampled_numbers().size(); }
   /// The family's numbers at such a place, which has these normal numbers.
   FamilyNumbers proposed_numbers(std::span<const double> noise) const;
+  /// Adds what such steps to these numbers bring to whitened coordinates, times `sign`.
+  void add_pull(const FamilyNumbers& to, double sign, std::span<double> u) const;
+  /// From the curvatures at the mode; false if there are none to propose from.
+  bool prepare_number_proposals(const Mode& mode, ThreadPool& pool);
 };
 
 /// One chain: its coefficients, its cached predictor and its random numbers.

@@ -21,6 +21,7 @@ double constant_of(const Observations& y, std::size_t i) {
       return simd::lgamma(trials + 1) - simd::lgamma(count + 1) - simd::lgamma(trials - count + 1);
     }
     case Family::poisson:
+    case Family::zero_inflated_poisson:
     case Family::negative_binomial:
       return -simd::lgamma(count + 1);
     case Family::gamma:
@@ -95,6 +96,24 @@ double RowLogLikelihood::row(std::size_t i, const double* eta, std::span<const d
       const double t = *eta - std::log(y);
       return scale * (std::log(scale) - t - std::exp(-t)) - simd::lgamma(scale);
     }
+    case Family::student_t: {
+      const double nu = 1 + numbers[1];
+      return simd::lgamma(0.5 * (nu + 1)) - simd::lgamma(0.5 * nu) - 0.5 * std::log(std::numbers::pi * nu) -
+             std::log(scale) + student_row<false>(*eta, y, 1 / scale, 1 / nu, nu + 1).value;
+    }
+    case Family::ordinal: {
+      const auto code = static_cast<std::size_t>(y) - 1;
+      double above = 0, below = 0;
+      for (std::size_t k = 0; k < std::min(code, numbers.size()); ++k) above += numbers[k];
+      for (std::size_t k = 0; k + 1 < code; ++k) below += numbers[k];
+      constexpr double far = 1e6;
+      const bool first = code == 0, last = code == numbers.size() + 1;
+      return ordinal_row(*eta, last ? far : above, first ? -far : below).value +
+             (first || last ? 0 : std::log(-std::expm1(below - above)));
+    }
+    case Family::zero_inflated_poisson:
+      return (y == 0 ? inflated_zero_row<false>(*eta, std::log(scale)).value : y * *eta - std::exp(*eta)) -
+             std::log1p(scale);
     case Family::negative_binomial:
       return simd::lgamma(y + scale) - simd::lgamma(scale) +
              logit_row(*eta - std::log(scale), y, scale).value;

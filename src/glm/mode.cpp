@@ -26,6 +26,14 @@ double start_of_intercept(const Observations& y) {
   switch (y.family()) {
     case Family::gaussian:
       return mean;
+    case Family::student_t:
+      return DefaultPriors(y, {}).intercept().location;
+    case Family::ordinal: {
+      double first = 0;
+      for (std::size_t i = 0; i < y.rows(); ++i) first += y.y(i) == 1 ? y.weight(i) : 0;
+      const double share = std::clamp(first / y.total_weight(), 0.001, 0.999);
+      return std::log((1 - share) / share);
+    }
     case Family::bernoulli:
     case Family::binomial:
       return std::log(p / (1 - p));
@@ -34,6 +42,7 @@ double start_of_intercept(const Observations& y) {
     case Family::cloglog:
       return std::log(-std::log1p(-p));
     case Family::poisson:
+    case Family::zero_inflated_poisson:
     case Family::negative_binomial:
       return std::log(std::max(mean, 1e-3));
     case Family::gamma:
@@ -44,6 +53,24 @@ double start_of_intercept(const Observations& y) {
   return 0;
 }
 
+/// Starts for the numbers of a family that are not found in one go.
+void start_numbers(const RegressionPosterior& posterior, FamilyNumbers& numbers) {
+  const Observations& y = posterior.observations();
+  std::vector<double> starts;
+  if (y.family() == Family::student_t) starts = {DefaultPriors(y, {}).unit(), 4};
+  if (y.family() == Family::zero_inflated_poisson) starts = {0.3};
+  if (y.family() == Family::ordinal) {
+    std::vector<double> below(y.categories(), 0.5);  // half a row more for each class
+    for (std::size_t i = 0; i < y.rows(); ++i) below[static_cast<std::size_t>(y.y(i)) - 1] += y.weight(i);
+    for (std::size_t k = 1; k < below.size(); ++k) below[k] += below[k - 1];
+    const auto threshold = [&](std::size_t k) { return std::log(below[k] / (below.back() - below[k])); };
+    for (std::size_t k = 1; k + 1 < below.size(); ++k)
+      starts.push_back(std::max(threshold(k) - threshold(k - 1), 1e-3));
+  }
+  for (const std::size_t i : posterior.sampled_numbers())
+    if (i < starts.size()) numbers.set_log(i, std::log(starts[i]));
+}
+
 class Newton {
  public:
   Newton(const RegressionPosterior& posterior, ThreadPool& pool)
@@ -51,6 +78,7 @@ class Newton {
     for (std::size_t j = 0; j < likelihood_.x.columns(); ++j)
       beta_[index(j)] = posterior.priors()[j].location;
     if (likelihood_.x.has_intercept()) beta_[0] = start_of_intercept(likelihood_.y);
+    start_numbers(posterior, likelihood_.numbers);
     if (posterior.samples_numbers()) update_numbers(beta_, 0);
   }
 
@@ -100,9 +128,11 @@ class Newton {
     }
     Eigen::VectorXd gradient;
     derivatives(beta_, gradient, mode.precision);
+    if (likelihood_.y.has_shape_numbers()) add_exact_curvatures(mode);
     const SearchEnd end{beta_, early_, dependent};
-    const auto note =
-        likelihood_.y.scale_is_factor() ? exact_fit(likelihood_, end) : separation(likelihood_, end, gram);
+    const auto note = likelihood_.y.scale_is_factor() || likelihood_.y.family() == Family::student_t
+                          ? exact_fit(likelihood_, end)
+                          : separation(likelihood_, end, gram);
     if (note) mode.warnings.push_back(*note);
     mode.coefficients.assign(beta_.begin(), beta_.end());
     mode.numbers = likelihood_.numbers.values();
@@ -112,7 +142,7 @@ class Newton {
  private:
   /// Far beyond any predictor that data could call for.
   void check_divergence() const {
-    if (likelihood_.y.family() == Family::gaussian) return;
+    if (likelihood_.y.family() == Family::gaussian || likelihood_.y.family() == Family::student_t) return;
     for (std::size_t i = 0; i < likelihood_.y.rows(); ++i)
       if (likelihood_.y.weight(i) > 0 && std::abs(likelihood_.eta[i]) > 60) throw_diverged(likelihood_);
   }
@@ -151,7 +181,54 @@ class Newton {
   /// The best numbers of the family for these coefficients, their priors included.
   void update_numbers(const Eigen::VectorXd& beta, double more_squares) {
     likelihood_.predict(beta);
-    for (const std::size_t i : likelihood_.posterior.sampled_numbers()) update_number(i, more_squares);
+    const auto& sampled = likelihood_.posterior.sampled_numbers();
+    const int rounds = sampled.size() > 1 ? 3 : 1;  // one by one they converge together
+    for (int round = 0; round < rounds; ++round)
+      for (const std::size_t i : sampled) update_number(i, more_squares);
+  }
+
+  /// Coefficients and numbers together, as they are at the mode; where that is no maximum in the
+  /// coefficients, the curvature that touches stays.
+  void add_exact_curvatures(Mode& mode) {
+    const RegressionPosterior& posterior = likelihood_.posterior;
+    const Observations& y = likelihood_.y;
+    const FamilyNumbers& numbers = likelihood_.numbers;
+    Floats slopes(likelihood_.eta.size(), 0.0f), weights(likelihood_.eta.size(), 0.0f);
+    likelihood_.predict(beta_);
+    y.row_slopes(likelihood_.eta.data(), numbers, slopes.data(), weights.data(), likelihood_.pool,
+                 Curvature::exact);
+    Eigen::MatrixXd exact = likelihood_.x.gram(weights.data(), likelihood_.pool);
+    for (Eigen::Index j = 0; j < exact.rows(); ++j)
+      exact(j, j) += posterior.priors()[static_cast<std::size_t>(j)].precision();
+    if (exact.allFinite() && exact.llt().info() == Eigen::Success) mode.precision = exact;
+    const auto& sampled = posterior.sampled_numbers();
+    const Eigen::Index count = index(sampled.size());
+    mode.cross.resize(beta_.size(), count);
+    mode.number_precision.resize(count, count);
+    std::vector<double> turns(numbers.size(), 0.0);
+    const auto curvature = [&](std::size_t i, std::size_t j) {  // along both at once
+      turns[sampled[i]] += 1;
+      if (i != j) turns[sampled[j]] += 1;
+      const double found = y.number_jet(likelihood_.eta.data(), numbers, turns, likelihood_.pool).curvature;
+      turns[sampled[i]] = turns[sampled[j]] = 0;
+      return found;
+    };
+    for (std::size_t i = 0; i < sampled.size(); ++i) {
+      mode.number_precision(index(i), index(i)) = -curvature(i, i);
+      for (std::size_t j = 0; j < i; ++j)
+        mode.number_precision(index(i), index(j)) = mode.number_precision(index(j), index(i)) =
+            0.5 * (-curvature(i, j) - mode.number_precision(index(i), index(i)) -
+                   mode.number_precision(index(j), index(j)));
+      turns[sampled[i]] = 1;
+      y.mixed_rows(likelihood_.eta.data(), numbers, turns, slopes.data(), likelihood_.pool);
+      turns[sampled[i]] = 0;
+      std::vector<double> products(likelihood_.x.columns());
+      likelihood_.x.multiply_transposed(slopes.data(), 1, products, likelihood_.pool);
+      mode.cross.col(index(i)) = -Eigen::Map<const Eigen::VectorXd>(products.data(), beta_.size());
+    }
+    for (std::size_t i = 0; i < sampled.size(); ++i)
+      mode.number_precision(index(i), index(i)) -=
+          posterior.number_prior_at(sampled[i], numbers.log(sampled[i])).curvature;
   }
 
   void update_number(std::size_t i, double more_squares) {

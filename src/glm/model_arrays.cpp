@@ -72,6 +72,24 @@ ParameterShapes coefficient_arrays(const RegressionPosterior& posterior) {
     for (std::size_t j = begin; j < end; ++j)
       for (std::size_t k = 0; k < classes; ++k) arrays.order.push_back(k * width + j);
   };
+  const std::size_t thresholds = posterior.reported_coefficients() - posterior.coefficients() + 1;
+  if (posterior.observations().family() == Family::ordinal) {
+    const std::string entry = posterior.coefficient_names().front();
+    add({.name = "intercept",
+         .shape = {thresholds},
+         .dims = {"threshold"},
+         .coordinates = {{}},
+         .entry_names = entry.substr(0, entry.find('1')) + "{}" + entry.substr(entry.find('1') + 1)},
+        0, thresholds);
+    if (width > 1)
+      add({.name = "beta",
+           .shape = {width - 1},
+           .dims = {"predictor"},
+           .coordinates = {columns},
+           .entry_names = columns.empty() ? "beta.{}" : "{}"},
+          thresholds, thresholds + width - 1);
+    return arrays;
+  }
   if (first > 0)
     add({.name = "intercept", .shape = {}, .entry_names = posterior.options().intercept_name}, 0, 1);
   if (width > first)

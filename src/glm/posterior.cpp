@@ -25,8 +25,9 @@ void check(const Prior& prior, std::string_view what, bool positive = false) {
   if (prior.kind != Prior::Kind::flat && (prior.scale < least || prior.scale > most))
     throw UsageError(fmt::format("the prior of {} has the scale {}: it must be between {} and {}", what,
                                  prior.scale, least, most));
-  if (prior.kind == Prior::Kind::exponential && !positive)
-    throw UsageError(fmt::format("the prior of {} is exponential, which is for numbers above 0", what));
+  if (prior.is_positive() && !positive)
+    throw UsageError(
+        fmt::format("the prior of {} is {}, which is for numbers above 0", what, to_string(prior)));
   if (prior.kind == Prior::Kind::student_t && !(prior.degrees > 0))
     throw UsageError(fmt::format("the student-t prior of {} has {} degrees of freedom: they must be above 0",
                                  what, prior.degrees));
@@ -49,6 +50,10 @@ RegressionPosterior::RegressionPosterior(std::shared_ptr<const Design> x,
   if (!options_.column_names.empty() && options_.column_names.size() != named)
     throw UsageError(
         fmt::format("there are {} names for the {} columns of X", options_.column_names.size(), named));
+  if (y_->family() == Family::ordinal && !x_->has_intercept())
+    throw UsageError(
+        "an ordinal regression has thresholds in place of an intercept, and cannot do without: leave the "
+        "intercept in");
   if (!options_.column_names.empty()) check_names();
   centre();
   for (std::size_t j = 0; j < priors_.size(); ++j) check(priors_[j], column_name(j));
@@ -75,14 +80,19 @@ void RegressionPosterior::centre() {
 }
 
 std::optional<double> RegressionPosterior::known(std::size_t number) const {
-  return number == 0 ? options_.known_scale : std::nullopt;
+  if (y_->family() == Family::ordinal) return {};
+  return number == 0 ? options_.known_scale : options_.known_degrees;
 }
 
 void RegressionPosterior::set_numbers(const DefaultPriors& defaults) {
   for (std::size_t i = 0; i < y_->numbers().size(); ++i) {
     const NumberInfo& number = y_->numbers()[i];
-    number_priors_.push_back(options_.scale.value_or(defaults.scale()));
+    const bool degrees = number.kind == NumberInfo::Kind::above_one;
+    number_priors_.push_back(degrees ? options_.degrees.value_or(defaults.degrees())
+                                     : options_.scale.value_or(defaults.scale()));
     check(number_priors_.back(), number.name, true);
+    if (number_priors_.back().kind == Prior::Kind::beta && number.kind != NumberInfo::Kind::odds)
+      throw UsageError(fmt::format("the prior of {} is a beta, which is for probabilities", number.name));
     if (const auto value = known(i); !value)
       sampled_numbers_.push_back(i);
     else if (!number.allows(*value))
@@ -107,6 +117,8 @@ void RegressionPosterior::set_priors(const DefaultPriors& defaults) {
   for (std::size_t j = 0; j < x_->columns(); ++j) {
     if (j < first) {
       priors_.push_back(options_.intercept.value_or(defaults.intercept()));
+      // What is given is of the first threshold, which is minus the intercept.
+      if (y_->family() == Family::ordinal) priors_.back().location *= -1;
       continue;
     }
     const auto named = options_.column_names.empty() ? options_.named.end()
@@ -124,7 +136,7 @@ void RegressionPosterior::check_names() const {
   if (twice != all.end())
     throw UsageError(
         fmt::format("two parameters would be called {}: give every column a name of its own, other than "
-                    "{}, sigma, phi and shape",
+                    "{}, sigma, nu, phi, shape and zi",
                     *twice, options_.intercept_name));
 }
 

@@ -27,12 +27,15 @@ namespace onward::glm {
 
 /// Priors that are not given are those of DefaultPriors, in the units of the data.
 struct PosteriorOptions {
-  std::optional<Prior> coefficients = {};   ///< of each, as it is: not divided by anything
-  std::optional<Prior> intercept = {};      ///< at the means of the columns, unless `centre` is false
+  std::optional<Prior> coefficients = {};  ///< of each, as it is: not divided by anything
+  /// At the means of the columns, unless `centre` is false; ordinal: of the first threshold.
+  std::optional<Prior> intercept = {};
   std::vector<Prior> each = {};             ///< one for each column, in place of the two above
   std::map<std::string, Prior> named = {};  ///< of columns by name, in place of `coefficients`
-  std::optional<Prior> scale = {};          ///< of the family's first number, such as sigma
+  std::optional<Prior> scale = {};          ///< of the family's first number, such as sigma; of all gaps
   std::optional<double> known_scale = {};   ///< that number, if it is not to be sampled
+  std::optional<Prior> degrees = {};        ///< of the degrees of freedom nu of student-t
+  std::optional<double> known_degrees = {};
   /// False: the intercept that is sampled, and has the prior, is the predictor where all columns are 0.
   /// Without an intercept nothing is centred. Means are weighted as the rows are.
   bool centre = true;
@@ -63,6 +66,9 @@ class RegressionPosterior {
   const Design& design() const { return *x_; }
   const Observations& observations() const { return *y_; }
   const std::vector<Prior>& priors() const { return priors_; }  ///< one for each column
+  /// That of the intercept as it is said in words: of an ordinal regression it is of the first threshold.
+  Prior intercept_prior() const;
+  std::string intercept_words() const;
   /// Of what is reported of one of the family's numbers, and as a log density of the number's log.
   const Prior& number_prior(std::size_t number) const { return number_priors_[number]; }
   Jet number_prior_at(std::size_t number, double log) const {
@@ -85,7 +91,7 @@ class RegressionPosterior {
   std::string column_name(std::size_t j) const;
   /// The same in two parts: coefficients, and what is reported of the family's numbers after them.
   std::vector<std::string> coefficient_names() const;
-  std::size_t reported_coefficients() const { return coefficients(); }
+  std::size_t reported_coefficients() const { return coefficients() + thresholds_after_first(); }
   std::vector<std::string> number_names() const;
   std::size_t reported_numbers() const { return dimension() - reported_coefficients(); }
   /// The intercept is given for the columns as they were given, the family's numbers as they are reported,
@@ -161,6 +167,10 @@ class RegressionPosterior {
   FamilyNumbers numbers_of(VectorView theta) const { return numbers_at(theta.subspan(coefficients())); }
   std::vector<double> turns_of(VectorView v) const;  // of all numbers, along a direction
   std::optional<double> known(std::size_t number) const;
+  // Of an ordinal regression all thresholds are reported in place of the intercept, and no gaps.
+  std::size_t thresholds_after_first() const {
+    return y_->family() == Family::ordinal ? y_->numbers().size() : 0;
+  }
 
   std::shared_ptr<const Design> x_;
   std::shared_ptr<const Observations> y_;
