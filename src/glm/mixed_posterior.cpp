@@ -140,6 +140,20 @@ std::vector<std::size_t> MixedPosterior::name_indices() const {
   return std::vector<std::size_t>(layout_.reported + reported_effects_.size(), 0);
 }
 
+std::vector<ParameterBlock> MixedPosterior::blocks() const {
+  if (population_->blocks().empty()) return {};
+  std::vector<ParameterBlock> all;
+  const auto add = [&](std::string name, std::size_t first, std::size_t end) {
+    if (end > first) all.push_back({std::move(name), end - first});
+  };
+  add("coefficients", 0, layout_.coefficients);
+  add("log_sds", layout_.coefficients, layout_.correlations.front());
+  add("correlations", layout_.correlations.front(), layout_.numbers);
+  add("log_gaps", layout_.numbers, layout_.reported);
+  add("effects", layout_.reported, layout_.dimension);
+  return all;
+}
+
 void MixedPosterior::constrain(VectorView theta, std::span<double> out) const {
   const std::vector<double> at(theta.begin(), theta.end());  // out may be theta's own memory
   const VectorView all(at), logs = all.subspan(layout_.numbers, population_->sampled_numbers().size());

@@ -78,6 +78,13 @@ std::vector<std::size_t> RegressionPosterior::name_indices() const {
   return indices;
 }
 
+std::vector<ParameterBlock> RegressionPosterior::blocks() const {
+  if (y_->family() != Family::ordinal) return {};
+  std::vector<ParameterBlock> blocks{{"coefficients", coefficients()}};
+  if (samples_numbers()) blocks.push_back({"log_gaps", sampled_numbers_.size()});
+  return blocks;
+}
+
 void RegressionPosterior::constrain(VectorView theta, std::span<double> out) const {
   const std::vector<double> at(theta.begin(), theta.end());  // out may be theta's own memory
   const VectorView all(at), logs = all.subspan(coefficients());

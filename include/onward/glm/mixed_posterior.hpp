@@ -47,6 +47,8 @@ class MixedPosterior {
   std::string effect_name(std::size_t place) const;
   /// How many of the numbers at the end of each name are indices: none.
   std::vector<std::size_t> name_indices() const;
+  /// As of RegressionPosterior.
+  std::vector<ParameterBlock> blocks() const;
   void constrain(VectorView theta, std::span<double> out) const;
 
   Jet jet(VectorView theta, VectorView v, Order order);

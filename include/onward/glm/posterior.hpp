@@ -22,6 +22,7 @@
 #include "onward/glm/prior.hpp"
 #include "onward/target/direction.hpp"
 #include "onward/target/jet.hpp"
+#include "onward/target/parameter_block.hpp"
 
 namespace onward::glm {
 
@@ -87,6 +88,8 @@ class RegressionPosterior {
   std::vector<std::string> names() const;
   /// How many of the numbers that each name ends in are indices: a column may be called edu.12 by itself.
   std::vector<std::size_t> name_indices() const;
+  /// What is sampled of an ordinal regression, which is not called as what is reported; else empty.
+  std::vector<ParameterBlock> blocks() const;
   /// What to call a column in a sentence: "the intercept", "column 2", "column 'age'".
   std::string column_name(std::size_t j) const;
   /// The same in two parts: coefficients, and what is reported of the family's numbers after them.
