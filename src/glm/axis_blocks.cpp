@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <Eigen/Cholesky>
+
 #include "axis_chain.hpp"
 #include "block_values.hpp"
 
