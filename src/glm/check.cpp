@@ -135,7 +135,8 @@ class Check {
                       .response = true}),
         frame_(predictions_.frame()),
         levels_(fitted, data, frame_, options.group),
-        classes_(predictions_.numbers_per_row()) {
+        classes_(predictions_.numbers_per_row()),
+        first_class_(fitted.family == Family::ordinal && frame_.response_levels.empty() ? 1 : 0) {
     for (const std::string& name : options.statistics) find_statistic(name);
     if (classes_ > 1 && !options.statistics.empty())
       throw UsageError(fmt::format(
@@ -179,7 +180,7 @@ class Check {
     take_into(0, row, values);
     if (part > 0) take_into(part, row, values);
     if (row % step_ != 0) return;
-    result_.y.push_back(frame_.y[row]);
+    result_.y.push_back(classes_ == 1 ? frame_.y[row] : class_of(row));
     result_.part.push_back(static_cast<std::uint32_t>(part));
     for (std::size_t k = 0; k < result_.replicated.size(); ++k)
       result_.replicated[k].push_back(value_of(values, k * predictions_.draws() / result_.replicated.size()));
@@ -189,7 +190,7 @@ class Check {
     ++rows_[part];
     const std::size_t draws = predictions_.draws();
     for (std::size_t k = 0; k < classes_; ++k) {
-      const double y = classes_ == 1 ? frame_.y[row] : frame_.y[row] == static_cast<double>(k) ? 1 : 0;
+      const double y = classes_ == 1 ? frame_.y[row] : class_of(row) == static_cast<double>(k) ? 1 : 0;
       whole_ = whole_ && y == std::floor(y);
       observed_[part * classes_ + k].add(y, shift());
       Sums* sums = &replicated_[(part * classes_ + k) * draws];
@@ -200,6 +201,8 @@ class Check {
       }
     }
   }
+  /// Counted from 0. Ordered classes that are numbers count from 1.
+  double class_of(std::size_t row) const { return frame_.y[row] - first_class_; }
   double shift() const { return classes_ == 1 ? shift_ : 0; }
 
   /// In one data set: a number, or the number of the class that came.
@@ -263,7 +266,9 @@ class Check {
   Predictions predictions_;
   const formula::Frame& frame_;
   Levels levels_;
-  std::size_t classes_, step_ = 1;
+  std::size_t classes_;
+  double first_class_;
+  std::size_t step_ = 1;
   double shift_ = 0;
   bool whole_ = true;
   std::vector<std::size_t> rows_;  // of each part
