@@ -222,6 +222,26 @@ TEST(ProgressHook, EndsWithEverythingDone) {
   EXPECT_GT(run.steps_per_second(), 0);
 }
 
+TEST(ProgressHook, IsNeverBeyondTheEnd) {
+  // One thread for four chains: when it is told to stop, they are not equally far.
+  StopAfterFirstDraws listener;
+  std::vector<Progress> seen;
+  Hooks hooks;
+  hooks.sinks = {&listener};
+  hooks.stop = &listener.stop;
+  hooks.progress = [&](const Progress& p) { seen.push_back(p); };
+  RunSettings settings = endless();
+  settings.threads = 1;
+  const auto run = sample(Slow{}, settings, hooks);
+  EXPECT_NE(run.chains.front().draws, run.chains.back().draws) << "equally far: the test shows nothing";
+  ASSERT_FALSE(seen.empty());
+  for (const Progress& p : seen) {
+    EXPECT_LE(p.steps_done, p.steps_total);
+    EXPECT_GE(p.seconds_left, 0);
+  }
+  EXPECT_EQ(seen.back().seconds_left, 0);
+}
+
 TEST(ProgressHook, WhatItThrowsIsPassedOnAndChainsStop) {
   Hooks hooks;
   hooks.progress = [](const Progress&) { throw std::runtime_error("broken pipe"); };
