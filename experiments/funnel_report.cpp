@@ -107,7 +107,7 @@ std::string notes(const FunnelTable& table) {
               ? "steps/s: of one core, the whole grid together; random: share of the time spent on random "
                 "numbers.\n"
               : "acc.: acceptance; p: of a Welch test of the KL against mala's.\nThe published figures are "
-                "of 5 chains x 10000 steps and KL(p||q): with those they\nstand beside ours.\n";
+                "of 5 chains x 10000 steps and KL(p||q): with those\nthey stand beside ours.\n";
   if (table.settings.seeds < 2) text += "One seed: there is no standard deviation and no p-value.\n";
   bool any = false;
   for (const auto& row : table.rows) any = any || disagrees(row);
