@@ -95,8 +95,7 @@ TEST_F(Formula, GroupsAndAKernelOnTheWholePosteriorAgree) {
 
 TEST_F(Formula, ResumedAndOnOtherThreadsTheSameBits) {
   const Words common{"--family", "bernoulli", "--keep-groups", "3"};
-  Words whole = common, half = common,
-        rest{"glm", "--resume", "--out", "half", "--draws", "300", "--quiet"};
+  Words whole = common, half = common, rest{"glm", "--resume", "--out", "half", "--draws", "300", "--quiet"};
   whole.insert(whole.end(), {"--draws", "300", "--out", "whole", "--threads", "1"});
   half.insert(half.end(), {"--draws", "120", "--out", "half", "--threads", "2"});
   ASSERT_EQ(glm("yes ~ x + (x | s) + (1 | f)", whole).code, 0);
