@@ -33,9 +33,9 @@ SampledDraws summarise_run(const Run& run, bool quiet) {
   });
 }
 
-void draw_picture(const RunFolder& folder, const Run& run) {
+void draw_picture(const RunFolder& folder, const Run& run, const SampledDraws& sampled) {
   plot::run_picture((folder.path() / "draws.png").string(), run.names,
-                    [&](std::size_t i) { return drawn_chains(run, i); });
+                    [&](std::size_t i) { return drawn_chains(run, i); }, sampled.parameters);
 }
 
 void draw_curve(const RunFolder& folder, const PredictedCurve& curve) {

@@ -30,6 +30,7 @@ Progress report(const std::deque<ChainTask>& chains, const RunSettings& settings
     p.chains_sampling += chain.phase() == ChainTask::sampling ? 1 : 0;
     p.chains_done += chain.phase() == ChainTask::done ? 1 : 0;
   }
+  p.steps_total = std::max(p.steps_total, p.steps_done);  // chains that were cut short are not equally long
   p.seconds = seconds;
   if (p.steps_done > 0) {
     const auto done = static_cast<double>(p.steps_done);
