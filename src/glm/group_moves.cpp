@@ -19,7 +19,7 @@ void GroupChain::update_levels(std::size_t t) {
   w.here.resize(levels * each);
   w.delta.resize(levels * q);
   w.noise.resize(levels * q);
-  rows.sums(eta_.data(), nullptr, scale(), w.here, pool_);
+  rows.sums(eta_.data(), nullptr, numbers_, w.here, pool_);
   ++done_.passes;
   stream_.normals(next(), Purpose::noise, w.noise);
   // A gaussian level is exactly normal given the rest: what is proposed needs no test, and no clipping.
@@ -38,7 +38,7 @@ void GroupChain::update_levels(std::size_t t) {
   if (!exact) {
     w.there.resize(levels * each);
     w.tests.resize(levels);
-    rows.sums(eta_.data(), w.delta.data(), scale(), w.there, pool_);
+    rows.sums(eta_.data(), w.delta.data(), numbers_, w.there, pool_);
     ++done_.passes;
     stream_.uniforms(next(), Purpose::accept, w.tests);
     std::array<double, 32> moved;
@@ -74,7 +74,8 @@ void GroupChain::update_coefficients() {
   w.slopes.assign(eta_.size(), 0.0f);
   const bool gaussian = y.family() == Family::gaussian;
   if (gaussian) {  // whose precision is known, given sigma
-    precision_ = s_.gram / (scale() * scale());
+    const double sigma = numbers_.values()[0];
+    precision_ = s_.gram / (sigma * sigma);
     for (std::size_t j = 0; j < width; ++j) precision_(index(j), index(j)) += priors[j].precision();
     coefficients_.compute(precision_);
   }
@@ -85,7 +86,7 @@ void GroupChain::update_coefficients() {
   if (!exact && number_ % 4 == 3) rule.relaxation = 0.3;
   if (!exact && number_ % 16 == 9) rule.relaxation = 0.05;
   const auto propose_from = [&](const Vector& beta, const Floats& eta, double& value) {
-    value = y.row_slopes(eta.data(), scale(), w.slopes.data(), nullptr, pool_);
+    value = y.row_slopes(eta.data(), numbers_, w.slopes.data(), nullptr, pool_);
     ++done_.passes;
     Vector slope(index(width));
     x.multiply_transposed(w.slopes.data(), 1, {slope.data(), width}, pool_);
