@@ -232,6 +232,10 @@ Model build_from_formula(const OptionValues& given, const BuildFor& what_for) {
   RegressionPosterior population(std::move(parts.design), parts.y, std::move(parts.options), pool);
 
   nlohmann::ordered_json about{{"rows", frame.rows}, {"dropped_rows", frame.dropped}};
+  // Classes that are numbers in the table are called what they are there.
+  if (parts.y->classes() > 1 && frame.response_levels.empty())
+    for (std::size_t k = 0; k < parts.y->classes(); ++k)
+      about["response_levels"].push_back(fmt::format("{}", k));
   if (!frame.response_levels.empty()) about["response_levels"] = frame.response_levels;
   if (!parts.terms.empty()) about["groups"] = groups_json(parts.terms);
   about["state"] = std::move(frame.state);

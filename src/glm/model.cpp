@@ -116,6 +116,11 @@ std::vector<Option> describe_options() {
       {.name = "names", .type = file, .help = "a name for each column of X, a line each"},
   };
   options.insert(options.end(), others.begin(), others.end());
+  // Help begins with what nearly every regression is given.
+  for (const char* name : {"show", "prior", "family", "formula", "data"}) {
+    const auto at = std::ranges::find(options, name, &Option::name);
+    std::rotate(options.begin(), at, at + 1);
+  }
   return options;
 }
 

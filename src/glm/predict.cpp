@@ -72,7 +72,7 @@ formula::FrameOptions frame_options(const FittedRegression& fitted, const Predic
   formula::FrameOptions frame;
   frame.state = fitted.state;
   frame.new_levels = options.draw_new_levels ? formula::NewLevels::number : formula::NewLevels::refuse;
-  frame.response = false;
+  frame.response = options.response;
   frame.groups = options.groups;
   return frame;
 }
@@ -204,9 +204,11 @@ std::vector<std::string> Predictions::notes() const {
           term.new_levels.size() == 1 ? "a level" : fmt::format("{} levels", term.new_levels.size()),
           term.new_levels.front(), term.new_levels.size() > 1 ? ", ..." : "",
           term.new_levels.size() == 1 ? "its" : "their"));
-  if (family_ == Family::binomial && frame_.trials.empty() &&
-      options_.what != PredictionOptions::What::linear)
-    notes.emplace_back("The data do not say how many trials there are: predictions are for one trial each.");
+  if (family_ == Family::binomial && options_.what != PredictionOptions::What::linear)
+    notes.emplace_back(
+        frame_.trials.empty()
+            ? "The data do not say how many trials there are: predictions are for one trial each."
+            : "The data say how many trials each row has: predictions are numbers of successes among them.");
   return notes;
 }
 

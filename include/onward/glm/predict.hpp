@@ -49,6 +49,8 @@ struct PredictionOptions {
   std::uint64_t seed = 0;                                 ///< of predictive draws and of new levels
   std::vector<double> probabilities = {0.05, 0.5, 0.95};  ///< of the quantiles
   std::size_t threads = 0;                                ///< 0: as many as there are cores
+  /// The data have the response, and frame() is to have it: rows without it are left out, as in the fit.
+  bool response = false;
 };
 
 PredictionOptions::What parse_what(const std::string& word);
