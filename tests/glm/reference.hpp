@@ -92,11 +92,11 @@ struct Problem {
       for (std::size_t j = 1; j < means.size(); ++j) out[k * width] -= means[j] * theta[k * width + j];
     const auto which = sampled();
     for (std::size_t i = 0; i < which.size() && !ordinal(); ++i) {
-      const double x = std::exp(theta[width * classes() + i]);
+      const double number = std::exp(theta[width * classes() + i]);
       const auto kind = numbers()[which[i]].kind;
-      out[width * classes() + i] = kind == glm::NumberInfo::Kind::odds        ? x / (1 + x)
-                                   : kind == glm::NumberInfo::Kind::above_one ? 1 + x
-                                                                              : x;
+      out[width * classes() + i] = kind == glm::NumberInfo::Kind::odds        ? number / (1 + number)
+                                   : kind == glm::NumberInfo::Kind::above_one ? 1 + number
+                                                                              : number;
     }
     if (!ordinal()) return out;
     std::vector<double> thresholds{-out[0]};
@@ -118,10 +118,10 @@ struct Problem {
     const auto which = sampled();
     for (std::size_t i = 0; i < which.size() && !ordinal(); ++i) {
       const auto kind = numbers()[which[i]].kind;
-      const double x = given[first + i];
-      theta[first + i] = std::log(kind == glm::NumberInfo::Kind::odds        ? x / (1 - x)
-                                  : kind == glm::NumberInfo::Kind::above_one ? x - 1
-                                                                             : x);
+      const double number = given[first + i];
+      theta[first + i] = std::log(kind == glm::NumberInfo::Kind::odds        ? number / (1 - number)
+                                  : kind == glm::NumberInfo::Kind::above_one ? number - 1
+                                                                             : number);
     }
     return theta;
   }
