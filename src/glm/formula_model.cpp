@@ -14,6 +14,7 @@
 #include "onward/glm/prior_words.hpp"
 #include "onward/model/registry.hpp"
 #include "onward/table/read_table.hpp"
+#include "onward/util/printable.hpp"
 #include "onward/util/suggest.hpp"
 
 namespace onward::glm {
@@ -70,7 +71,7 @@ ReadTableOptions table_options(const OptionValues& given) {
 }
 
 /// What the family makes of the response.
-void check_response(const formula::Frame& frame, Family family) {
+void check_response(const formula::Frame& frame, const Table& table, Family family) {
   if (frame.y.empty() && frame.rows > 0) throw UsageError("the formula has no response: write it as y ~ x");
   if (frame.response_levels.empty()) return;
   const bool two = family == Family::bernoulli || family == Family::probit || family == Family::cloglog;
@@ -78,14 +79,21 @@ void check_response(const formula::Frame& frame, Family family) {
     throw Error(fmt::format("the response {} has {} levels ({}): the {} family needs two of them",
                             frame.response_name, frame.response_levels.size(), joined(frame.response_levels),
                             to_string(family)));
-  if (!two && family != Family::categorical && family != Family::ordinal)
-    throw Error(fmt::format("the response {} is text ({}, ...): the {} family needs numbers",
-                            frame.response_name, frame.response_levels.front(), to_string(family)));
+  if (two || family == Family::categorical || family == Family::ordinal) return;
+  const auto column = table.look_up(frame.response_name);
+  if (column && column->text_among_numbers())
+    throw Error(fmt::format(
+        "the response {} must be a number, and {}:{} has \"{}\" in this column: correct the entry, "
+        "or name it among the words for missing values",
+        frame.response_name, table.source(), column->text_among_numbers()->line,
+        printable(column->text_among_numbers()->text)));
+  throw Error(fmt::format("the response {} is text ({}, ...): the {} family needs numbers",
+                          frame.response_name, frame.response_levels.front(), to_string(family)));
 }
 
 std::shared_ptr<const Observations> observations_of(const formula::Frame& frame, const Table& table,
                                                     Family family) {
-  check_response(frame, family);
+  check_response(frame, table, family);
   if (family == Family::binomial && frame.trials.empty())
     throw UsageError(
         "the binomial family needs the number of trials of each row: write the response as `successes | "
@@ -186,6 +194,22 @@ nlohmann::ordered_json groups_json(const std::vector<GroupTerm>& terms) {
   return list;
 }
 
+/// Groups whose standard deviation the data cannot tell from what the family has itself for single rows. For
+/// counts such groups are a way to let them vary more.
+std::vector<std::string> notes_on_single_rows(const FormulaParts& parts) {
+  const bool counts = parts.family == Family::binomial || parts.family == Family::poisson ||
+                      parts.family == Family::negative_binomial ||
+                      parts.family == Family::zero_inflated_poisson;
+  std::vector<std::string> notes;
+  for (const GroupTerm& term : parts.terms)
+    if (!counts && term.count() == parts.frame.rows)
+      notes.push_back(fmt::format(
+          "every level of {} has one row: its effects cannot be told from what varies from row to "
+          "row anyway, so that the priors decide and chains mix slowly. Leave the term out.",
+          term.factor));
+  return notes;
+}
+
 }  // namespace
 
 FormulaParts read_formula(const OptionValues& given, ThreadPool& pool) {
@@ -212,6 +236,7 @@ FormulaParts read_formula(const OptionValues& given, ThreadPool& pool) {
       [&](std::size_t j, std::size_t first, std::span<double> out) { frame.column(j, first, out); },
       frame.column_names, pool));
   parts.terms = terms_of(std::move(frame.groups));
+  std::ranges::move(notes_on_single_rows(parts), std::back_inserter(parts.notes));
   parts.statements = parse_priors(given.text("prior"));
   return parts;
 }

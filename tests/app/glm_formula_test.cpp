@@ -167,9 +167,21 @@ TEST_F(Formula, TakesGroupsOfOneRowEach) {
   for (int i = 0; i < 300; ++i) out << i * i % 7 << ",i" << i << "\n";
   out.close();
   const Outcome outcome = onward({"glm", "--data", "single.csv", "--formula", "n ~ 1 + (1 | id)", "--family",
-                                  "poisson", "--draws", "200", "--seed", "1", "--out", "none", "--quiet"});
+                                  "poisson", "--draws", "200", "--seed", "1", "--out", "none"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("sd(id)Intercept"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("one row")));
+  // A gaussian level of one row is no different from its residual.
+  const Outcome gaussian = onward({"glm", "--data", "single.csv", "--formula", "n ~ 1 + (1 | id)", "--family",
+                                   "gaussian", "--draws", "100", "--seed", "1", "--out", "none"});
+  EXPECT_EQ(gaussian.code, 0) << gaussian.err;
+  EXPECT_THAT(gaussian.err, HasSubstr("every level of id has one row"));
+}
+
+TEST_F(Formula, NamesTheLineOfTextInANumericResponse) {
+  std::ofstream(path("text.csv")) << "y,x\n1,2\nthree,3\n4,5\n";
+  refuses(1, {"glm", "--data", "text.csv", "--formula", "y ~ x", "--family", "gaussian", "--out", "none"},
+          {"text.csv:3", "\"three\"", "missing values"});
 }
 
 }  // namespace
