@@ -136,7 +136,7 @@ class Check {
         frame_(predictions_.frame()),
         levels_(fitted, data, frame_, options.group),
         classes_(predictions_.numbers_per_row()),
-        first_class_(fitted.family == Family::ordinal && frame_.response_levels.empty() ? 1 : 0) {
+        ordinal_(fitted.family == Family::ordinal) {
     for (const std::string& name : options.statistics) find_statistic(name);
     if (classes_ > 1 && !options.statistics.empty())
       throw UsageError(fmt::format(
@@ -180,7 +180,7 @@ class Check {
     take_into(0, row, values);
     if (part > 0) take_into(part, row, values);
     if (row % step_ != 0) return;
-    result_.y.push_back(classes_ == 1 ? frame_.y[row] : class_of(row));
+    result_.y.push_back(outcome(row));
     result_.part.push_back(static_cast<std::uint32_t>(part));
     for (std::size_t k = 0; k < result_.replicated.size(); ++k)
       result_.replicated[k].push_back(value_of(values, k * predictions_.draws() / result_.replicated.size()));
@@ -190,7 +190,7 @@ class Check {
     ++rows_[part];
     const std::size_t draws = predictions_.draws();
     for (std::size_t k = 0; k < classes_; ++k) {
-      const double y = classes_ == 1 ? frame_.y[row] : class_of(row) == static_cast<double>(k) ? 1 : 0;
+      const double y = classes_ == 1 ? outcome(row) : outcome(row) == static_cast<double>(k) ? 1 : 0;
       whole_ = whole_ && y == std::floor(y);
       observed_[part * classes_ + k].add(y, shift());
       Sums* sums = &replicated_[(part * classes_ + k) * draws];
@@ -201,8 +201,10 @@ class Check {
       }
     }
   }
-  /// Counted from 0. Ordered classes that are numbers count from 1.
-  double class_of(std::size_t row) const { return frame_.y[row] - first_class_; }
+  /// Classes count from 0, whether they are words or the numbers of an ordinal response.
+  double outcome(std::size_t row) const {
+    return frame_.y[row] - (ordinal_ && frame_.response_levels.empty() ? 1 : 0);
+  }
   double shift() const { return classes_ == 1 ? shift_ : 0; }
 
   /// In one data set: a number, or the number of the class that came.
@@ -266,9 +268,8 @@ class Check {
   Predictions predictions_;
   const formula::Frame& frame_;
   Levels levels_;
-  std::size_t classes_;
-  double first_class_;
-  std::size_t step_ = 1;
+  std::size_t classes_, step_ = 1;
+  bool ordinal_;
   double shift_ = 0;
   bool whole_ = true;
   std::vector<std::size_t> rows_;  // of each part
