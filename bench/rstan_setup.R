@@ -6,7 +6,8 @@ if (!nzchar(system.file("include", package = "BH")) && nzchar(system.file(packag
   library_folder <- file.path(commandArgs(trailingOnly = TRUE)[1], "library")
   dir.create(file.path(library_folder, "BH", "include"), recursive = TRUE, showWarnings = FALSE)
   file.copy(list.files(system.file(package = "BH"), full.names = TRUE), file.path(library_folder, "BH"), recursive = TRUE)
-  file.symlink("/usr/include/boost", file.path(library_folder, "BH", "include", "boost"))
+  boost <- file.path(library_folder, "BH", "include", "boost")
+  if (!file.exists(boost)) file.symlink("/usr/include/boost", boost)
   .libPaths(c(library_folder, .libPaths()))
 }
 if (!suppressWarnings(require(rstan, quietly = TRUE))) answer('{"missing": "r-cran-rstan is not installed"}')

@@ -19,6 +19,8 @@ std::size_t columns_of(const std::string& text) {
 
 }  // namespace
 
+std::string own_group(const std::string& command) { return "Options of " + command; }
+
 std::size_t help_width() {
   winsize size{};
   if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
@@ -66,7 +68,25 @@ std::string help_row(const std::string& option, const std::string& description, 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
   if (own_)
     if (const auto text = own_(help_width())) return *text + "\n" + make_footer(app);
-  return Formatter::make_help(app, std::move(name), mode);
+  // CLI11's parts in its order; what it has of the options cannot be put in another one.
+  if (mode == CLI::AppFormatMode::Sub) return Formatter::make_help(app, std::move(name), mode);
+  return make_description(app) + make_usage(app, std::move(name)) + make_positionals(app) + all_options(app) +
+         make_subcommands(app, mode) + "\n" + make_footer(app);
+}
+
+/// As CLI11 has them, but a command's own before those that it shares with others.
+std::string HelpFormatter::all_options(const CLI::App* app) const {
+  auto groups = app->get_groups();
+  std::ranges::stable_partition(groups,
+                                [&](const auto& group) { return group == own_group(app->get_name()); });
+  std::string text;
+  for (const std::string& group : groups) {
+    const auto options = app->get_options(
+        [&](const CLI::Option* option) { return option->get_group() == group && option->nonpositional(); });
+    if (!group.empty() && !options.empty())
+      text += (text.empty() ? "" : "\n") + make_group(group, false, options);
+  }
+  return text;
 }
 
 std::string HelpFormatter::make_description(const CLI::App* app) const {

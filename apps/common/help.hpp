@@ -9,6 +9,9 @@
 
 namespace onward::app {
 
+/// The heading over a command's own options.
+std::string own_group(const std::string& command);
+
 /// Columns of the terminal that stdout is; 80 if it is none.
 std::size_t help_width();
 
@@ -33,6 +36,8 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_footer(const CLI::App* app) const override;
 
  private:
+  std::string all_options(const CLI::App* app) const;
+
   Own own_;
 };
 

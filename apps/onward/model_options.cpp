@@ -85,7 +85,7 @@ void add_model_options(CLI::App& command, ModelWords& words, bool for_runs, cons
       if (option.repeatable) known->multi_option_policy(CLI::MultiOptionPolicy::Join)->delimiter(';');
       // Help has it by model.
       known->description(only.empty() ? option.help : description(command, option))
-          ->group(only.empty() ? "" : "Options of " + only);
+          ->group(only.empty() ? "" : own_group(only));
     }
   if (!only.empty()) return;
   command.formatter(std::make_shared<HelpFormatter>(

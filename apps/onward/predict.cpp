@@ -154,18 +154,6 @@ void check(const Settings& s) {
           fmt::format("{} exists already: choose another {}, or replace it with --force", file, option));
 }
 
-/// A run that did not keep what is needed has to be sampled again: messages name the options of that.
-Predictions predictions_of(const RegressionRun& run, const Table& table,
-                           const glm::PredictionOptions& options, const CLI::App& sampling) {
-  try {
-    return {run.fitted, table, run.draws, options};
-  } catch (const UsageError&) {
-    throw;
-  } catch (const Error& problem) {
-    throw Error(in_option_words(sampling, problem.what()));
-  }
-}
-
 int run_predict(const Settings& s, const CLI::App& sampling) {
   const glm::PredictionOptions::What what = glm::parse_what(s.what);
   check(s);
@@ -178,7 +166,8 @@ int run_predict(const Settings& s, const CLI::App& sampling) {
                                        .seed = s.seed,
                                        .probabilities = {tail, 0.5, 1 - tail},
                                        .threads = s.threads};
-  const Predictions predictions = predictions_of(run, table, options, sampling);
+  const Predictions predictions =
+      in_words_of(sampling, [&] { return Predictions(run.fitted, table, run.draws, options); });
   if (!s.quiet) {
     for (const auto& note : table.notes()) say("note: {}\n", note);
     for (const auto& note : predictions.notes()) say("note: {}\n", note);

@@ -235,7 +235,7 @@ int sample_model(SampleSettings& s) {
     print_all(s, plan, run, sampled);
   std::fflush(stdout);  // before what goes to stderr, should both go to one place
   if (!s.quiet) {
-    print_notes(run, sampled, plan.model.beyond_metrics);
+    print_notes(run, plan.model, sampled, s.all_parameters);
     if (recorder.had_all(run)) say("note: all draws were there already; more --draws prolong the run\n");
     if (recorder.folder()) say("files: {}\n", recorder.folder()->path().string());
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -82,26 +83,44 @@ void print_moments(const SampleSettings& s, const std::vector<std::string>& name
 
 namespace {
 
-/// Of all parameters, bulk and tail; infinite if there are none.
-double least_ess(const SampledDraws& sampled) {
+/// Bulk and tail; infinite if there are none.
+double least_ess(std::span<const ParameterSummary> parameters) {
   double least = INFINITY;
-  for (const auto& parameter : sampled.parameters)
+  for (const auto& parameter : parameters)
     for (const double ess : {parameter.ess_bulk, parameter.ess_tail}) least = std::fmin(least, ess);
   return least;
 }
 
+/// Of thousands of levels some always have chains apart by a little: they are counted, and do not speak for
+/// the run.
+void print_levels(std::span<const ParameterSummary> levels, std::size_t chains) {
+  const auto apart = std::ranges::count_if(levels, [](const auto& s) { return s.rhat > rhat_limit; });
+  const double limit = ess_limit_per_chain * static_cast<double>(chains);
+  const auto few = std::ranges::count_if(levels, [&](const auto& s) { return least_ess({&s, 1}) < limit; });
+  if (apart == 0 && few == 0) return;
+  say("note: of the {}, {} an R-hat above {} and {} an ESS below {:.0f}; look at them with --show groups "
+      "before you rely on single ones\n",
+      counted(levels.size(), "effect") + " of groups", apart == 1 ? "1 has" : fmt::format("{} have", apart),
+      rhat_limit, few == 1 ? "1 has" : fmt::format("{} have", few), limit);
+}
+
 }  // namespace
 
-void print_notes(const Run& run, const SampledDraws& sampled, bool beyond_metrics) {
+void print_notes(const Run& run, const Model& model, const SampledDraws& sampled, bool all_shown) {
   for (const auto& note : run.notes()) say("note: {}\n", note);
-  if (sampled.chains > 0 && !sampled.parameters.empty()) {
+  // What the table shows is what warnings are about; the rest are effects of groups.
+  const std::span<const ParameterSummary> all(sampled.parameters);
+  const auto shown =
+      all.first(all_shown ? all.size() : std::min(all.size(), model.shown.value_or(all.size())));
+  if (sampled.chains > 0 && !shown.empty()) {
     const bool has_metric = find_sampler(run.settings.sampler).kernel;
-    const bool other_metric = has_metric && !beyond_metrics && run.settings.metric != MetricKind::dense;
+    const bool other_metric = has_metric && !model.beyond_metrics && run.settings.metric != MetricKind::dense;
     for (const auto& warning :
-         warnings(sampled.parameters, sampled.chains, sampled.draws, other_metric, option_words))
+         warnings({shown.begin(), shown.end()}, sampled.chains, sampled.draws, other_metric, option_words))
       say("warning: {}\n", warning);
+    print_levels(all.subspan(shown.size()), sampled.chains);
   }
-  const double least = least_ess(sampled);
+  const double least = least_ess(shown);
   if (run.settings.until_ess && run.ending == Ending::complete && least < *run.settings.until_ess)
     say("note: each chain made its most draws, {}, before every ESS was {}: the least is {:.0f}. More "
         "--max-draws go on\n",

@@ -23,7 +23,7 @@ void print_result(const SampleSettings& settings, const Model& model, const Run&
                   const SampledDraws& sampled);
 void print_moments(const SampleSettings& settings, const std::vector<std::string>& names,
                    const MomentsSink& moments);
-/// `beyond_metrics`: as Model has it.
-void print_notes(const Run& run, const SampledDraws& sampled, bool beyond_metrics);
+/// `all_shown`: the table has every parameter, not only those that the model shows.
+void print_notes(const Run& run, const Model& model, const SampledDraws& sampled, bool all_shown);
 
 }  // namespace onward::app

@@ -203,7 +203,8 @@ void drop_unused_levels(Context& context, const std::string& label, std::span<co
 }
 
 void adopt_levels(const Context& context, const std::string& label, std::vector<std::string> levels,
-                  std::span<const std::uint8_t> keep, Factor& factor, std::vector<std::string>* unknown) {
+                  std::span<const std::uint8_t> keep, Factor& factor, std::vector<std::string>* unknown,
+                  std::string_view remedy) {
   std::unordered_map<std::string_view, std::uint32_t> numbers;
   for (const auto& level : levels) numbers.emplace(level, static_cast<std::uint32_t>(numbers.size()));
   std::vector<std::uint32_t> map;
@@ -216,9 +217,9 @@ void adopt_levels(const Context& context, const std::string& label, std::vector<
   for (std::size_t i = 0; i < codes.size(); ++i) {
     if (keep[i] == 0 || map[codes[i]] != missing) continue;
     if (unknown == nullptr)
-      throw Error(fmt::format("{}: {} is \"{}\", a level that the fitted model does not have.{}",
+      throw Error(fmt::format("{}: {} is \"{}\", a level that the fitted model does not have.{}{}",
                               context.table.place_of_row(i), label, printable(factor.levels[codes[i]]),
-                              suggestion(factor.levels[codes[i]], levels)));
+                              suggestion(factor.levels[codes[i]], levels), remedy));
     strange[codes[i]] = 1;
   }
   for (std::size_t k = 0; k < strange.size(); ++k) {

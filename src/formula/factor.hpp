@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "context.hpp"
@@ -35,7 +36,9 @@ void drop_unused_levels(Context& context, const std::string& label, std::span<co
 
 /// Codes by the levels of a fitted model. A level that it does not have is an Error if a row of `keep` has
 /// it, and else missing; with `unknown`, such levels get numbers after the others, and their names go there.
+/// `remedy` is what the Error says can be done.
 void adopt_levels(const Context& context, const std::string& label, std::vector<std::string> levels,
-                  std::span<const std::uint8_t> keep, Factor& factor, std::vector<std::string>* unknown);
+                  std::span<const std::uint8_t> keep, Factor& factor, std::vector<std::string>* unknown,
+                  std::string_view remedy = {});
 
 }  // namespace onward::formula::detail

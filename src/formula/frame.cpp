@@ -194,7 +194,11 @@ class Assembly {
       for (std::size_t i = 0; i < to.size(); ++i) to[i] += what[i];
     };
     frame_.response_name = response_.name;
-    if (response_.y) {
+    if (response_.failures) {
+      add(frame_.trials, values(*response_.y));
+      add(frame_.trials, values(*response_.failures));
+    }
+    if (response_.y && options_.response) {
       const Variable& y = *response_.y;
       frame_.y = values(y);
       if (y.is_categorical()) {
@@ -202,10 +206,6 @@ class Assembly {
         if (y.levels() < 2 && !context_.has_old_state())
           throw Error(fmt::format("the response {} has one level, \"{}\".", y.label, y.level(0)));
       }
-    }
-    if (response_.failures) {
-      frame_.trials = frame_.y;
-      add(frame_.trials, values(*response_.failures));
     }
     if (response_.trials) frame_.trials = values(*response_.trials);
     if (response_.weights) frame_.weights = values(*response_.weights);

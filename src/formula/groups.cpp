@@ -157,7 +157,9 @@ std::vector<GroupTerm> finish_groups(Context& context, const std::vector<GroupPl
         auto levels = context.old_state("groups", plan.label).get<std::vector<std::string>>();
         const bool number = context.options.new_levels == NewLevels::number;
         adopt_levels(context, plan.label, std::move(levels), keep, factor,
-                     number ? &strangers[plan.label] : nullptr);
+                     number ? &strangers[plan.label] : nullptr,
+                     " Correct it, or take `new_levels` draw: its effects then come from the distribution of "
+                     "the groups.");
       } else {
         drop_unused_levels(context, plan.label, keep, factor);
         if (factor.levels.size() < 2)

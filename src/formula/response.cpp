@@ -33,6 +33,12 @@ void read_addition(const Syntax& syntax, NodeId id, ResponseNodes& nodes) {
   slot = syntax.argument(id, 0);
 }
 
+/// The two columns of cbind(successes, failures).
+void add_counts(Context& context, NodeId cbind, Response& response) {
+  response.y = number_variable(context, context.syntax.argument(cbind, 0), "successes");
+  response.failures = number_variable(context, context.syntax.argument(cbind, 1), "failures");
+}
+
 }  // namespace
 
 std::vector<Variable*> Response::variables() {
@@ -62,8 +68,7 @@ Response build_response(Context& context, NodeId left) {
   Response response;
   response.name = deparse(syntax, nodes.y);
   if (syntax.is_call(nodes.y, "cbind", 2)) {
-    response.y = number_variable(context, syntax.argument(nodes.y, 0), "successes");
-    response.failures = number_variable(context, syntax.argument(nodes.y, 1), "failures");
+    add_counts(context, nodes.y, response);
   } else {
     response.y = build_variable(context, {.label = response.name, .node = nodes.y});
     if (response.y->kind == Variable::Kind::polynomial) syntax.fail_at(nodes.y, "a response is one column.");
@@ -77,9 +82,17 @@ Response build_trials(Context& context, NodeId left) {
   const ResponseNodes nodes = response_nodes(context.syntax, left);
   Response response;
   response.name = deparse(context.syntax, nodes.y);
-  if (!nodes.trials) return response;
-  const auto names = names_in(context.syntax, *nodes.trials);
-  if (std::ranges::all_of(names, [&](const auto& name) { return context.table.look_up(name) != nullptr; }))
+  const bool both = context.syntax.is_call(nodes.y, "cbind", 2);
+  if (!nodes.trials && !both) return response;
+  const auto names = names_in(context.syntax, both ? nodes.y : *nodes.trials);
+  const auto is_there = [&](const std::string& name) {
+    const auto column = context.table.look_up(name);
+    return column != nullptr && column->missing() < column->rows();
+  };
+  if (!std::ranges::all_of(names, is_there)) return response;
+  if (both)
+    add_counts(context, nodes.y, response);
+  else
     response.trials = number_variable(context, *nodes.trials, "trials");
   return response;
 }

@@ -30,7 +30,8 @@ ResponseNodes response_nodes(const Syntax& syntax, NodeId left);
 
 Response build_response(Context& context, NodeId left);
 
-/// The trials of a response alone, if the table has their columns.
+/// The trials of a response alone, if the table has their columns and there is something in them. Those of
+/// cbind(successes, failures) come as these two.
 Response build_trials(Context& context, NodeId left);
 
 /// The names of columns that occur in an expression, in order, each once; not TRUE, FALSE, pi and the dot.

@@ -61,7 +61,8 @@ bool tells_all_classes(const Observations& y, const float* eta) {
 }  // namespace
 
 AxisChainMaker::AxisChainMaker(RegressionPosterior posterior, const AxisOptions& options)
-    : shared_(new Shared{std::move(posterior), options, 1, {}, {}, {}, 0, {}, {}, {}, {}, true, {}, {}}) {
+    : shared_(new Shared{
+          std::move(posterior), options, 1, {}, {}, {}, {}, {}, {}, {}, {}, true, {}, {}, 1, {}, {}}) {
   if (!(options.relaxation > 0 && options.relaxation < 2))
     throw UsageError(fmt::format("relaxation is {}: it must lie between 0 and 2", options.relaxation));
   if (options.refresh_every == 0)
@@ -90,9 +91,9 @@ void AxisChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, cons
   if (s.classes() == 1) {
     const Mode mode = find_mode(s.posterior, pool);
     s.warnings = mode.warnings;
-    s.log_scale = std::log(mode.scale);
+    s.numbers = FamilyNumbers(FamilyNumbers::of(mode.numbers).logs());
     s.use(whiten(mode.precision), mode.coefficients, pool, true);
-    if (s.settings.blocks) s.choose_blocks(pool);
+    if (s.settings.blocks) s.choose_blocks(mode, pool);
   } else {
     const Observations& y = s.posterior.observations();
     s.warnings = data_warnings(s.posterior, pool);

@@ -79,7 +79,7 @@ void check_response(const formula::Frame& frame, Family family) {
     throw Error(fmt::format("the response {} has {} levels ({}): the {} family needs two of them",
                             frame.response_name, frame.response_levels.size(), joined(frame.response_levels),
                             to_string(family)));
-  if (!two && family != Family::categorical)
+  if (!two && family != Family::categorical && family != Family::ordinal)
     throw Error(fmt::format("the response {} is text ({}, ...): the {} family needs numbers",
                             frame.response_name, frame.response_levels.front(), to_string(family)));
 }
@@ -100,11 +100,16 @@ std::shared_ptr<const Observations> observations_of(const formula::Frame& frame,
   options.weights = frame.weights;
   options.trials = frame.trials;
   options.offset = frame.offset;
-  if (family == Family::categorical) options.classes = frame.response_levels.size();
+  if (family == Family::categorical || family == Family::ordinal)
+    options.classes = frame.response_levels.size();
   options.place = [&](std::size_t row) {
     return table.place_of_row(frame.table_rows.empty() ? row : frame.table_rows[row]);
   };
-  return std::make_shared<const Observations>(family, frame.y, options);
+  if (family != Family::ordinal || frame.response_levels.empty())
+    return std::make_shared<const Observations>(family, frame.y, options);
+  std::vector<double> y = frame.y;  // levels are numbered from 0, and ordered classes from 1
+  for (double& label : y) ++label;
+  return std::make_shared<const Observations>(family, y, options);
 }
 
 std::vector<GroupTerm> terms_of(std::vector<formula::GroupTerm> groups) {
@@ -232,6 +237,10 @@ Model build_from_formula(const OptionValues& given, const BuildFor& what_for) {
   RegressionPosterior population(std::move(parts.design), parts.y, std::move(parts.options), pool);
 
   nlohmann::ordered_json about{{"rows", frame.rows}, {"dropped_rows", frame.dropped}};
+  // Classes that are numbers in the table are called what they are there.
+  if (parts.y->classes() > 1 && frame.response_levels.empty())
+    for (std::size_t k = 0; k < parts.y->classes(); ++k)
+      about["response_levels"].push_back(fmt::format("{}", k));
   if (!frame.response_levels.empty()) about["response_levels"] = frame.response_levels;
   if (!parts.terms.empty()) about["groups"] = groups_json(parts.terms);
   about["state"] = std::move(frame.state);
@@ -263,7 +272,8 @@ FittedRegression FittedRegression::from_json(const nlohmann::ordered_json& model
   fitted.data = given.text("data");
   fitted.formula = given.text("formula");
   fitted.table = table_options(given);
-  if (has_scale(fitted.family)) fitted.known_scale = given.number(scale_name(fitted.family));
+  for (const NumberInfo& number : family_numbers(fitted.family))
+    fitted.known.push_back(given.number(number.name));
   const nlohmann::ordered_json about =
       model.value(nlohmann::ordered_json::json_pointer("/derived/formula"), nlohmann::ordered_json::object());
   if (!about.contains("state")) throw UsageError("the model has no `state` of its formula");

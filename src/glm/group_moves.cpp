@@ -21,7 +21,7 @@ void GroupChain::update_levels(std::size_t t) {
   w.here.resize(levels * each);
   w.delta.resize(levels * q);
   w.noise.resize(levels * q);
-  rows.sums(eta_.data(), nullptr, scale(), w.here, pool_);
+  rows.sums(eta_.data(), nullptr, numbers_, w.here, pool_);
   ++done_.passes;
   stream_.normals(next(), Purpose::noise, w.noise);
   // A gaussian level is exactly normal given the rest: what is proposed needs no test, and no clipping.
@@ -40,7 +40,7 @@ void GroupChain::update_levels(std::size_t t) {
   if (!exact) {
     w.there.resize(levels * each);
     w.tests.resize(levels);
-    rows.sums(eta_.data(), w.delta.data(), scale(), w.there, pool_);
+    rows.sums(eta_.data(), w.delta.data(), numbers_, w.there, pool_);
     ++done_.passes;
     stream_.uniforms(next(), Purpose::accept, w.tests);
     std::array<double, 32> moved;
@@ -73,7 +73,8 @@ void GroupChain::update_coefficients() {
   const std::size_t width = x.columns();
   const bool gaussian = y.family() == Family::gaussian;
   if (gaussian) {  // whose precision is known, given sigma
-    precision_ = s_.gram / (scale() * scale());
+    const double sigma = numbers_.values()[0];
+    precision_ = s_.gram / (sigma * sigma);
     for (std::size_t j = 0; j < width; ++j) precision_(index(j), index(j)) += priors[j].precision();
     coefficients_.compute(precision_);
   }
@@ -98,7 +99,7 @@ void GroupChain::update_coefficients() {
         [&](std::size_t piece, std::span<float> slopes) {
           const std::size_t begin = piece * piece_rows;
           const float* eta = step ? moved_piece(*step, piece, slopes.size()) : eta_.data() + begin;
-          values[piece] = y.row_slopes(begin, begin + slopes.size(), eta, scale(), slopes.data(), nullptr);
+          values[piece] = y.row_slopes(begin, begin + slopes.size(), eta, numbers_, slopes.data(), nullptr);
         },
         {slope.data(), width}, pool_);
     value = tree_sum<double>(values);

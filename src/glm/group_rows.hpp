@@ -21,7 +21,7 @@ class GroupRows {
   /// Hessian, row after row).
   std::size_t numbers() const { return 1 + term_.width() + term_.width() * (term_.width() + 1) / 2; }
   /// The sums of every level at eta, moved by `delta` (q for each level) if it is not null.
-  void sums(const float* eta, const float* delta, double scale, std::span<double> out,
+  void sums(const float* eta, const float* delta, std::span<const double> of_family, std::span<double> out,
             ThreadPool& pool) const;
   /// eta += Z delta
   void move(float* eta, const float* delta, ThreadPool& pool) const;
@@ -32,8 +32,8 @@ class GroupRows {
                  float* out) const;
 
  private:
-  void sums_of_part(std::size_t begin, std::size_t end, const float* eta, const float* delta, double scale,
-                    double* out) const;
+  void sums_of_part(std::size_t begin, std::size_t end, const float* eta, const float* delta,
+                    std::span<const double> of_family, double* out) const;
   const Observations& y_;
   const GroupTerm& term_;
   std::size_t parts_, part_rows_;

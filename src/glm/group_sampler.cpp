@@ -45,7 +45,7 @@ void GroupChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, con
   const RegressionPosterior& population = s.posterior.population();
   const Mode mode = find_mode(population, pool);
   s.warnings = mode.warnings;
-  s.log_scale = std::log(mode.scale);
+  s.number_logs = FamilyNumbers::of(mode.numbers).logs();
   s.start = mode.coefficients;
   s.precision = mode.precision;
   const Observations& y = population.observations();

@@ -1,4 +1,4 @@
-// The moves of standard deviations, correlations and the family's scale.
+// The moves of standard deviations, correlations and the family's numbers.
 
 #include <algorithm>
 #include <cmath>
@@ -132,7 +132,7 @@ void GroupChain::stretch(std::size_t t, std::size_t column) {
           line.d = direction(begin, end);
           line.alpha = alpha;
         },
-        scale(), pool_);
+        numbers_, pool_);
   };
   // Along d, which the effects add to the predictor, a stretch by e^delta goes as far as alpha = e^delta - 1.
   const auto by_delta = [&](const LineSums& sums, double alpha) {
@@ -208,8 +208,8 @@ void GroupChain::turn_correlations(std::size_t t) {
     rows.move(begin, end, place, w.delta.data());
     line.eta = place;
   };
-  log_ratio +=
-      y.sums(turned_rows, scale(), pool_).value - y.sums({.eta = eta_.data(), .scale = scale()}, pool_).value;
+  log_ratio += y.sums(turned_rows, numbers_, pool_).value -
+               y.sums({.eta = eta_.data(), .numbers = numbers_}, pool_).value;
   done_.passes += 2;
   const bool accepted = std::isfinite(log_ratio) && std::log(test) < log_ratio;
   count(accepted);
@@ -227,22 +227,23 @@ void GroupChain::turn_correlations(std::size_t t) {
   state.derive(q);
 }
 
-void GroupChain::update_family_scale() {
+void GroupChain::update_family_numbers() {
   const RegressionPosterior& population = s_.posterior.population();
-  if (!population.samples_scale()) return;
   const Observations& y = s_.y();
-  const ScaleJets scale_jets(y, eta_.data(), pool_);
-  const auto jet = [&](double log_scale) {
-    const Jet rows = scale_jets(log_scale);
-    ++done_.passes;
-    const Jet prior = population.scale_prior().at_log(log_scale);
-    return Jet{rows.value + prior.value, rows.slope + prior.slope, rows.curvature + prior.curvature};
-  };
-  Jet here = jet(log_scale_);
-  constexpr int moves = 3;
-  for (int move = 0; move < moves; ++move) {
-    const double noise = normal(), choice = uniform(), test = uniform();
-    count(move_number(log_scale_, here, jet, noise, choice, test));
+  const std::size_t moves = number_moves(population.sampled_numbers().size());
+  for (const std::size_t i : population.sampled_numbers()) {
+    const NumberJets jets(y, eta_.data(), pool_, numbers_, i);
+    const auto jet = [&](double log) {
+      ++done_.passes;
+      return sum_of(jets(log), population.number_prior_at(i, log));
+    };
+    double log = numbers_.log(i);
+    Jet here = jet(log);
+    for (std::size_t move = 0; move < moves; ++move) {
+      const double noise = normal(), choice = uniform(), test = uniform();
+      count(move_number(log, here, jet, noise, choice, test));
+    }
+    numbers_.set_log(i, log);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "onward/glm/family.hpp"
 #include "row_loop.hpp"
+#include "thresholds.hpp"
 
 namespace onward::glm {
 namespace {
@@ -82,6 +83,46 @@ struct CloglogRows {
   template <class T>
   RowJet<T> jet(std::size_t i, const T& eta) const {
     return times(cloglog_row(eta, load_rows<T>(y + i)), load_rows<T>(weight + i));
+  }
+};
+
+/// Counts above 0 are those of a Poisson distribution; the log odds of a certain 0 are u.
+template <bool touching>
+struct InflatedRows {
+  PoissonRows poisson;
+  double u;
+  template <class T>
+  RowJet<T> jet(std::size_t i, const T& eta) const {
+    using S = simd::scalar_t<T>;
+    const RowJet<T> count = poisson.jet(i, eta);
+    const RowJet<T> zero = times(inflated_zero_row<touching>(eta, T(S(u))), load_rows<T>(poisson.m + i));
+    const auto counts = load_rows<T>(poisson.y + i) > T(S(0));
+    return {simd::select(counts, count.value, zero.value), simd::select(counts, count.slope, zero.slope),
+            simd::select(counts, count.curvature, zero.curvature)};
+  }
+};
+
+template <bool touching>
+struct StudentRows {
+  const float *y, *weight;
+  double sigma, nu;
+  template <class T>
+  RowJet<T> jet(std::size_t i, const T& eta) const {
+    using S = simd::scalar_t<T>;
+    return times(student_row<touching>(eta, load_rows<T>(y + i), T(S(1 / sigma)), T(S(1 / nu)), T(S(nu + 1))),
+                 load_rows<T>(weight + i));
+  }
+};
+
+struct OrdinalRows {
+  const std::uint8_t* code;
+  const float* weight;
+  const ThresholdTable& thresholds;
+  template <class T>
+  RowJet<T> jet(std::size_t i, const T& eta) const {
+    return times(ordinal_row(eta, look_up<T>(thresholds.above.data(), code + i),
+                             look_up<T>(thresholds.below.data(), code + i)),
+                 load_rows<T>(weight + i));
   }
 };
 
@@ -162,14 +203,15 @@ double slopes_as(const Rows& rows, std::size_t begin, std::size_t end, const flo
 }  // namespace
 
 /// What the rows of families whose scale is a factor are multiplied by.
-double Observations::row_factor(double scale) const {
-  if (family_ == Family::gaussian) return 1 / (scale * scale);
-  return family_ == Family::gamma ? scale : 1;
+double Observations::row_factor(std::span<const double> numbers) const {
+  if (!scale_is_factor() || numbers.empty()) return 1;
+  return family_ == Family::gaussian ? 1 / (numbers[0] * numbers[0]) : numbers[0];
 }
 
 /// Calls use(number, rows) with the row functions of the family; `number` is of the type to compute with.
 template <class Use>
-auto Observations::with_rows(double scale, const Use& use) const {
+auto Observations::with_rows(std::span<const double> numbers, Curvature curvature, const Use& use) const {
+  const bool touching = curvature == Curvature::touching;
   const auto use_rows = [&](const auto& rows) {
     return arithmetic_ == Arithmetic::in_float ? use(simd::Batch<float>(), rows)
                                                : use(simd::Batch<double>(), rows);
@@ -190,9 +232,23 @@ auto Observations::with_rows(double scale, const Use& use) const {
     case Family::poisson:
       return use_rows(PoissonRows{first, second, third_.data()});
     case Family::negative_binomial:
-      return use_rows(NegativeBinomialRows{first, second, scale, std::log(scale)});
+      return use_rows(NegativeBinomialRows{first, second, numbers[0], std::log(numbers[0])});
     case Family::gamma:
       return use_rows(GammaRows{first, second});
+    case Family::student_t: {
+      const double sigma = numbers[0], nu = 1 + numbers[1];
+      if (touching) return use_rows(StudentRows<true>{y_.data(), second, sigma, nu});
+      return use_rows(StudentRows<false>{y_.data(), second, sigma, nu});
+    }
+    case Family::ordinal: {
+      const ThresholdTable thresholds(numbers);
+      return use_rows(OrdinalRows{codes_.data(), second, thresholds});
+    }
+    case Family::zero_inflated_poisson: {
+      const PoissonRows counts{first, second, third_.data()};
+      if (touching) return use_rows(InflatedRows<true>{counts, std::log(numbers[0])});
+      return use_rows(InflatedRows<false>{counts, std::log(numbers[0])});
+    }
     case Family::categorical:
       break;
   }
@@ -200,11 +256,13 @@ auto Observations::with_rows(double scale, const Use& use) const {
 }
 
 template <class LineOf>
-LineSums Observations::sums_of(const LineOf& line_of, double scale, ThreadPool& pool) const {
-  LineSums sums = with_rows(
-      scale, [&]<class T>(const T&, const auto& rows) { return sums_as<T>(rows, line_of, rows_, pool); });
-  if (scale_is_factor()) {
-    const double factor = row_factor(scale);
+LineSums Observations::sums_of(const LineOf& line_of, std::span<const double> numbers, Curvature curvature,
+                               ThreadPool& pool) const {
+  LineSums sums = with_rows(numbers, curvature, [&]<class T>(const T&, const auto& rows) {
+    return sums_as<T>(rows, line_of, rows_, pool);
+  });
+  if (scale_is_factor() && !numbers.empty()) {
+    const double factor = row_factor(numbers);
     sums = {sums.value * factor, sums.slope * factor, sums.curvature * factor, sums.next_slope * factor,
             sums.next_curvature * factor};
   }
@@ -220,46 +278,49 @@ LineSums Observations::sums(const RowLine& whole, ThreadPool& pool) const {
     if (line.next) line.next += piece * whole.stride;
     return line;
   };
-  return sums_of(line_of, whole.scale, pool);
+  return sums_of(line_of, whole.numbers, whole.curvature, pool);
 }
 
-LineSums Observations::sums(const LinePieces& pieces, double scale, ThreadPool& pool) const {
+LineSums Observations::sums(const LinePieces& pieces, std::span<const double> numbers,
+                            ThreadPool& pool) const {
+  const RowLine nothing{.eta = nullptr};
   const auto line_of = [&](std::size_t, std::size_t begin, std::size_t end) {
-    RowLine line{.eta = nullptr};
+    RowLine line = nothing;
     pieces(begin, end, line);
     return line;
   };
-  return sums_of(line_of, scale, pool);
+  return sums_of(line_of, numbers, nothing.curvature, pool);
 }
 
-double Observations::row_slopes(const float* eta, double scale, float* slope, float* weight,
-                                ThreadPool& pool) const {
+double Observations::row_slopes(const float* eta, std::span<const double> numbers, float* slope,
+                                float* weight, ThreadPool& pool, Curvature curvature) const {
   std::vector<double> parts(pieces_of(rows_));
   for_each_piece(rows_, pool, [&](std::size_t p, std::size_t begin, std::size_t end) {
-    parts[p] = row_slopes(begin, end, eta + begin, scale, slope ? slope + begin : nullptr,
-                          weight ? weight + begin : nullptr);
+    parts[p] = row_slopes(begin, end, eta + begin, numbers, slope ? slope + begin : nullptr,
+                          weight ? weight + begin : nullptr, curvature);
   });
   return tree_sum<double>(parts);
 }
 
-double Observations::row_slopes(std::size_t begin, std::size_t end, const float* eta, double scale,
-                                float* slope, float* weight) const {
-  const double value = with_rows(scale, [&]<class T>(const T&, const auto& rows) {
+double Observations::row_slopes(std::size_t begin, std::size_t end, const float* eta,
+                                std::span<const double> numbers, float* slope, float* weight,
+                                Curvature curvature) const {
+  const double value = with_rows(numbers, curvature, [&]<class T>(const T&, const auto& rows) {
     return slopes_as<T>(rows, begin, end, eta, slope, weight);
   });
   if (!scale_is_factor()) return value;
-  const auto factor = static_cast<float>(row_factor(scale));
+  const auto factor = static_cast<float>(row_factor(numbers));
   for (std::size_t i = 0; i < end - begin; ++i) {
     if (slope) slope[i] *= factor;
     if (weight) weight[i] *= factor;
   }
-  return value * row_factor(scale);
+  return value * row_factor(numbers);
 }
 
-void Observations::jets(std::size_t begin, std::size_t end, const float* eta, double scale, float* value,
-                        float* slope, float* weight) const {
-  with_rows(scale, [&]<class T>(const T&, const auto& rows) {
-    const T factor(static_cast<simd::scalar_t<T>>(row_factor(scale)));
+void Observations::jets(std::size_t begin, std::size_t end, const float* eta, std::span<const double> numbers,
+                        float* value, float* slope, float* weight) const {
+  with_rows(numbers, Curvature::touching, [&]<class T>(const T&, const auto& rows) {
+    const T factor(static_cast<simd::scalar_t<T>>(row_factor(numbers)));
     for_each_group<T>(
         begin, end,
         [&](std::size_t i, std::size_t, const simd::mask_t<T>*) __attribute__((always_inline)) {
@@ -274,8 +335,9 @@ void Observations::jets(std::size_t begin, std::size_t end, const float* eta, do
   });
 }
 
-double Observations::value(std::size_t begin, std::size_t end, const float* eta, double scale) const {
-  const double sum = with_rows(scale, [&]<class T>(const T&, const auto& rows) {
+double Observations::value(std::size_t begin, std::size_t end, const float* eta,
+                           std::span<const double> numbers) const {
+  const double sum = with_rows(numbers, Curvature::touching, [&]<class T>(const T&, const auto& rows) {
     RowSum<T> value;
     for_each_group<T>(
         begin, end,
@@ -285,8 +347,8 @@ double Observations::value(std::size_t begin, std::size_t end, const float* eta,
         [&] { value.end_chunk(); });
     return value.sum();
   });
-  if (family_ == Family::gaussian) return sum / (scale * scale);
-  return sum * row_factor(scale);
+  if (family_ == Family::gaussian && !numbers.empty()) return sum / (numbers[0] * numbers[0]);
+  return sum * row_factor(numbers);
 }
 
 }  // namespace onward::glm

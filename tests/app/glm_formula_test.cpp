@@ -116,6 +116,17 @@ TEST_F(Formula, ShowsGroupsWhenAsked) {
   EXPECT_THAT(all.out, HasSubstr("r(s)Intercept[s03]"));
 }
 
+TEST_F(Formula, WarnsOfWhatTheTableShowsAndCountsLevelsApart) {
+  const Words few{"--family", "gaussian", "--draws", "20", "--out", "none"};
+  const Outcome plain = glm("y ~ x + (1 | s)", few);
+  EXPECT_THAT(plain.err, HasSubstr("warning: "));
+  EXPECT_THAT(plain.err, Not(HasSubstr("r(s)Intercept")));
+  EXPECT_THAT(plain.err, HasSubstr("note: of the 12 effects of groups, "));
+  Words all = few;
+  all.insert(all.end(), {"--show", "groups"});
+  EXPECT_THAT(glm("y ~ x + (1 | s)", all).err, Not(HasSubstr("effects of groups")));
+}
+
 TEST_F(Formula, PriorsInWordsCount) {
   const json tight = sampled("y ~ x", {"--family", "gaussian", "--prior", "b[x] ~ normal(0, 0.0001)"});
   EXPECT_NEAR(tight["parameters"][1]["mean"], 0, 0.001);

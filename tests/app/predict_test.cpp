@@ -71,17 +71,37 @@ TEST_F(PredictRun, ClassesHaveALineEach) {
   EXPECT_THAT(rows[0], ElementsAre("row", "class", "mean", "sd", "q5", "q50", "q95"));
   EXPECT_EQ(rows[1][1], "high");
   EXPECT_NEAR(std::stod(rows[1][2]) + std::stod(rows[2][2]) + std::stod(rows[3][2]), 1, 1e-6);
+  std::filesystem::remove_all(path("run"));
+  sample("s ~ x", "categorical");  // classes that are numbers
+  const auto numbers = lines(onward("predict run --data new.csv --quiet").out);
+  ASSERT_EQ(numbers.size(), 5U);
+  EXPECT_EQ(numbers[4][1], "3");
 }
 
 TEST_F(PredictRun, NewLevelsAreRefusedOrDrawn) {
   sample("y ~ x + (1 | g)", "gaussian");
   put("new.csv", "x,g\n0,g1\n0,g9\n");
-  cannot("predict run --data new.csv", {"new.csv:3: g is \"g9\"", "does not have"});
+  cannot("predict run --data new.csv", {"new.csv:3: g is \"g9\"", "does not have", "--new-levels draw"});
   const Outcome drawn = onward("predict run --data new.csv --new-levels draw");
   ASSERT_EQ(drawn.code, 0) << drawn.err;
   EXPECT_THAT(drawn.err, HasSubstr("g has a level that the fitted data do not have (g9)"));
   const auto rows = lines(drawn.out);
   EXPECT_GT(std::stod(rows[2][2]), 2 * std::stod(rows[1][2]));  // less is known of it
+}
+
+TEST_F(PredictRun, TakesTheTrialsOfTheRows) {
+  sample("cbind(s, n - s) ~ x", "binomial");
+  put("new.csv", "x,s,n\n0.5,0,10\n0.5,3,1000\n");
+  const Outcome counted = onward("predict run --data new.csv");
+  EXPECT_THAT(counted.err, HasSubstr("predictions are numbers of successes"));
+  const auto rows = lines(counted.out);
+  EXPECT_NEAR(std::stod(rows[2][1]), 100 * std::stod(rows[1][1]), 1e-4);
+  put("new.csv", "x\n0.5\n");
+  const Outcome single = onward("predict run --data new.csv");
+  EXPECT_THAT(single.err, HasSubstr("for one trial each"));
+  EXPECT_NEAR(10 * std::stod(lines(single.out)[1][1]), std::stod(rows[1][1]), 1e-6);
+  put("new.csv", "x,s,n\n0.5,,\n");  // columns with nothing in them say nothing
+  EXPECT_EQ(onward("predict run --data new.csv").out, single.out);
 }
 
 TEST_F(PredictRun, SaysWhatIsWrong) {

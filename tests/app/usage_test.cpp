@@ -17,15 +17,15 @@ TEST_F(Usage, NothingAskedPrintsHelp) {
   const Outcome outcome = onward("");
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const char* command : {"sample", "evaluate", "summary", "predict", "effects", "sbc", "loo",
+  for (const char* command : {"sample", "evaluate", "summary", "predict", "effects", "check", "sbc", "loo",
                               "hypothesis", "models", "samplers", "bench"})
     EXPECT_THAT(outcome.out, HasSubstr(command));
   EXPECT_EQ(onward("--help").out, outcome.out);
 }
 
 TEST_F(Usage, EveryCommandHasHelp) {
-  for (const std::string command : {"sample", "evaluate", "summary", "predict", "effects", "sbc", "loo",
-                                    "hypothesis", "models", "samplers", "bench"}) {
+  for (const std::string command : {"sample", "evaluate", "summary", "predict", "effects", "check", "sbc",
+                                    "loo", "hypothesis", "models", "samplers", "bench"}) {
     const Outcome outcome = onward(command + " --help");
     EXPECT_EQ(outcome.code, 0) << command;
     EXPECT_EQ(outcome.err, "");
@@ -55,9 +55,19 @@ TEST_F(Usage, HelpIsPerModelAndFitsTheScreen) {
   EXPECT_THAT(net, ::testing::Not(HasSubstr("--family")));
   EXPECT_THAT(lines("evaluate net --help"), ::testing::Not(HasSubstr("--show")));
   EXPECT_THAT(lines("sample logistic --help"), HasSubstr("none"));
+  // What a regression is given comes before what all runs share.
+  const std::string own = lines("glm --help");
+  std::size_t last = 0;
+  for (const char* option :
+       {"--data", "--formula", "--family", "--prior", "--show", "--contrasts", "--seed"}) {
+    const std::size_t at = own.find(std::string("\n  ") + option);
+    ASSERT_NE(at, std::string::npos) << option;
+    EXPECT_GT(at, last) << option;
+    last = at;
+  }
   wrong_usage("sample gml --help", {"no model 'gml'", "Did you mean glm?"});
-  for (const char* command :
-       {"", "summary", "predict", "effects", "sbc", "loo", "hypothesis", "data", "data get", "evaluate"})
+  for (const char* command : {"", "summary", "predict", "effects", "check", "sbc", "loo", "hypothesis",
+                              "data", "data get", "evaluate"})
     lines(std::string(command) + " --help");
 }
 

@@ -92,6 +92,9 @@ TEST_F(FrameTest, Responses) {
   EXPECT_THAT(make_frame(Formula("log(y) ~ 1"), table).y[0], 0);
   EXPECT_TRUE(make_frame(Formula("y ~ x"), table, {.response = false}).y.empty());
   EXPECT_EQ(make_frame(Formula("s | trials(n) ~ y"), table, {.response = false}).trials.size(), 5U);
+  const Frame both = make_frame(Formula("cbind(s, n - s) ~ y"), table, {.response = false});
+  EXPECT_THAT(both.trials, ElementsAre(4, 5, 4, 6, 4));
+  EXPECT_TRUE(both.y.empty());
   EXPECT_TRUE(make_frame(Formula("s | trials(nn) ~ y"), table, {.response = false}).trials.empty());
   EXPECT_THAT(make_frame(Formula("y ~ y + s"), table).column_names, ElementsAre("s"));
 }

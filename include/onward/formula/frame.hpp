@@ -36,7 +36,7 @@ struct FrameOptions {
   /// Levels of grouping factors that `state` does not have: an Error, or numbers after the others.
   NewLevels new_levels = NewLevels::refuse;
   /// False: the response is passed over, as for predictions. Trials are then computed if their columns are
-  /// there.
+  /// there and not empty; those of cbind(s, f) are s + f.
   bool response = true;
   bool groups = true;  ///< false: groups are passed over, as where they count for nothing
 };
