@@ -15,7 +15,7 @@ namespace {
 
 /// Sweeps along the axes before the first block: a chain begins away from the mode, where blocks would hold
 /// it.
-constexpr std::uint64_t first_sweeps = 10;
+constexpr std::uint64_t first_sweeps = 5;
 /// Proposals weighed together at most.
 constexpr std::uint64_t most_ahead = 32;
 
@@ -102,8 +102,8 @@ void AxisChainMaker::Shared::choose_blocks(const Mode& mode, ThreadPool& pool) {
     for (const double to : weights) accepted += std::exp(std::min(from, to) - most);
   }
   const double acceptance = accepted / total;
-  constexpr double good = 0.6, fair = 0.25;
-  axes_every = acceptance > good ? 32 : acceptance > fair ? 8 : 1;
+  constexpr double very_good = 0.8, good = 0.6, fair = 0.25;
+  axes_every = acceptance > very_good ? 128 : acceptance > good ? 32 : acceptance > fair ? 8 : 1;
 }
 
 bool AxisChain::along_axes(std::uint64_t number) const {

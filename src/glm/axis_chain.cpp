@@ -293,7 +293,8 @@ void AxisChain::sweep(bool is_warmup) {
   ++number_;
   if (!along_axes(number_)) {
     sweep_block();
-    if (number_ % s_.settings.refresh_every == 0) refresh(false);
+    // A predictor that is stale will be computed from the coefficients, when somebody asks for it.
+    if (number_ % s_.settings.refresh_every == 0 && !eta_stale_) refresh(false);
     return;
   }
   if (eta_stale_) refresh(false);
@@ -355,11 +356,14 @@ ChainReport AxisChain::report() const {
   return report;
 }
 
-/// Coefficients are all that there is to it where the predictor has just been computed from them.
+/// Where the predictor has just been computed from the coefficients, or would be before it is used, these are
+/// nearly all that there is to it: a weight from a batch has other bits than one from the predictor.
 void AxisChain::transfer(Archive& archive) {
   std::vector<double> logs = numbers_.logs();
+  double density = density_, weight = weight_;
+  bool known = weight_known_, stale = eta_stale_;
   archive(number_, frozen_, acceptance_, logs, done_.updates, done_.blocks, done_.again, done_.accepted,
-          done_.floored, done_.nonfinite, done_.largest_drift);
+          done_.floored, done_.nonfinite, done_.largest_drift, density, weight, known, stale);
   for (Vector& beta : beta_) {
     archive(beta);
     if (static_cast<std::size_t>(beta.size()) != s_.width())
@@ -368,6 +372,7 @@ void AxisChain::transfer(Archive& archive) {
   if (!archive.loading()) return;
   numbers_ = FamilyNumbers(std::move(logs));
   refresh(false);
+  density_ = density, weight_ = weight, weight_known_ = known, eta_stale_ = stale;
 }
 
 }  // namespace onward::glm

@@ -4,15 +4,12 @@
 #include <atomic>
 #include <cmath>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include <fmt/format.h>
 
 #include "axis_chain.hpp"
 #include "onward/error.hpp"
 #include "onward/glm/softmax.hpp"
+#include "onward/util/memory.hpp"
 #include "sweeps.hpp"
 
 namespace onward::glm {
@@ -139,9 +136,7 @@ void AxisChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, cons
     s.columns.reset();  // the scout's way is over: room for the matrices of the classes
     const Whitening last = coordinates(weights);
     weights = {};
-#if defined(__GLIBC__)
-    malloc_trim(0);  // theirs would stay with the process, and the columns come on top
-#endif
+    give_back_memory();  // theirs would stay with the process, and the columns come on top
     s.use(last, at, pool, true);
   }
 }

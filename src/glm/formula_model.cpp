@@ -14,6 +14,7 @@
 #include "onward/glm/prior_words.hpp"
 #include "onward/model/registry.hpp"
 #include "onward/table/read_table.hpp"
+#include "onward/util/memory.hpp"
 #include "onward/util/printable.hpp"
 #include "onward/util/suggest.hpp"
 
@@ -219,22 +220,24 @@ FormulaParts read_formula(const OptionValues& given, ThreadPool& pool) {
   const formula::Formula formula(given.text("formula"));
   ReadTableOptions reading = table_options(given);
   if (!formula.has_dot()) reading.keep = formula.variables();
-  const Table table = read_table(given.text("data"), reading);
+  Table table = read_table(given.text("data"), reading);
   formula::FrameOptions frame_options;
   if (given.text("contrasts") == "sum") frame_options.contrasts = formula::Contrasts::sum;
   if (given.text("missing") == "refuse") frame_options.missing = formula::Missing::refuse;
   if (given.has("levels")) frame_options.levels = levels_of(given.text("levels"));
   formula::Frame& frame = parts.frame;
   frame = make_frame(formula, table, frame_options);
+  table.give_back_columns();  // the frame keeps those that predictors are made of
   parts.notes = table.notes();
   parts.notes.insert(parts.notes.end(), frame.notes.begin(), frame.notes.end());
   parts.y = observations_of(frame, table, parts.family);
+  frame.y = {};
   parts.options = posterior_options(given, parts.family, frame.intercept, frame.column_names);
   parts.options.intercept_name = "(Intercept)";
   parts.design = std::make_shared<Design>(Design::from_columns(
       frame.rows, frame.column_names.size(), frame.intercept,
       [&](std::size_t j, std::size_t first, std::span<double> out) { frame.column(j, first, out); },
-      frame.column_names, pool));
+      frame.column_names, pool, frame.groups.empty()));  // with groups nobody transforms the columns
   parts.terms = terms_of(std::move(frame.groups));
   std::ranges::move(notes_on_single_rows(parts), std::back_inserter(parts.notes));
   parts.statements = parse_priors(given.text("prior"));
@@ -243,7 +246,7 @@ FormulaParts read_formula(const OptionValues& given, ThreadPool& pool) {
 
 std::vector<GroupPriors> group_priors(const FormulaParts& parts, const RegressionPosterior& population) {
   std::vector<GroupPriors> priors;
-  if (!parts.terms.empty()) priors = MixedPosterior(population, parts.terms).priors();
+  if (!parts.terms.empty()) priors = default_group_priors(population.observations(), parts.terms);
   apply_priors(parts.statements, parts.terms, priors);
   return priors;
 }
@@ -253,6 +256,8 @@ Model build_from_formula(const OptionValues& given, const BuildFor& what_for) {
       std::make_shared<ThreadPool>(what_for.run != nullptr ? threads_or_all(what_for.run->threads) : 1);
   FormulaParts parts = read_formula(given, *pool);
   formula::Frame& frame = parts.frame;
+  frame.design.reset();  // and with it the columns of the table
+  give_back_memory();
   std::vector<std::string>& notes = parts.notes;
   RegressionPosterior population(std::move(parts.design), parts.y, std::move(parts.options), pool);
 

@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "covariance.hpp"
+#include "group_scratch.hpp"
 #include "onward/error.hpp"
+#include "row_loop.hpp"
 #include "sweeps.hpp"
 
 namespace onward::glm {
@@ -71,26 +73,32 @@ void GroupChain::start() {
 /// The predictor from what is sampled.
 void GroupChain::refresh(bool check) {
   const std::size_t rows = s_.y().rows();
-  Floats fresh(eta_.size(), 0.0f);
-  s_.x().multiply({beta_.data(), static_cast<std::size_t>(beta_.size())}, fresh.data(), pool_);
-  for (std::size_t i = 0; i < s_.y().offset().size(); ++i) fresh[i] += s_.y().offset()[i];
-  for (std::size_t t = 0; t < terms_.size(); ++t) {
-    const std::vector<float> effects(terms_[t].effects.begin(), terms_[t].effects.end());
-    s_.rows[t].move(fresh.data(), effects.data(), pool_);
-  }
-  if (check)
-    for (std::size_t i = 0; i < rows; ++i)
-      done_.largest_drift = std::max(done_.largest_drift, std::abs(static_cast<double>(fresh[i] - eta_[i])));
-  eta_ = std::move(fresh);
+  const Design::Factors beta = s_.x().factors({beta_.data(), static_cast<std::size_t>(beta_.size())});
+  const Floats& offset = s_.y().offset();
+  std::vector<std::vector<float>> effects;
+  for (const TermState& state : terms_) effects.emplace_back(state.effects.begin(), state.effects.end());
+  std::vector<double> drift(pieces_of(rows), 0.0);
+  for_each_piece(rows, pool_, [&](std::size_t piece, std::size_t begin, std::size_t end) {
+    float *fresh = piece_scratch().place.data(), *eta = eta_.data() + begin;
+    s_.x().multiply(beta, piece, fresh);
+    for (std::size_t i = begin; i < end && !offset.empty(); ++i) fresh[i - begin] += offset[i];
+    for (std::size_t t = 0; t < terms_.size(); ++t) s_.rows[t].move(begin, end, fresh, effects[t].data());
+    for (std::size_t i = 0; check && i < end - begin; ++i)
+      drift[piece] = std::max(drift[piece], std::abs(static_cast<double>(fresh[i] - eta[i])));
+    std::copy_n(fresh, end - begin, eta);
+  });
+  for (const double one : drift) done_.largest_drift = std::max(done_.largest_drift, one);
 }
 
 /// What holds the coefficients where the chain is now, effects given.
 void GroupChain::learn_precision() {
   if (s_.y().family() == Family::gaussian) return;  // known at every step
-  Floats slopes(eta_.size(), 0.0f), weights(eta_.size(), 0.0f);
-  s_.y().row_slopes(eta_.data(), numbers_, slopes.data(), weights.data(), pool_);
-  for (float& weight : weights) weight = std::max(weight, 0.0f);
-  Eigen::MatrixXd precision = s_.x().gram(weights.data(), pool_);
+  const auto weights = [&](std::size_t piece, std::span<float> out) {
+    const std::size_t begin = piece * piece_rows;
+    s_.y().row_slopes(begin, begin + out.size(), eta_.data() + begin, numbers_, nullptr, out.data());
+    for (float& weight : out) weight = std::max(weight, 0.0f);
+  };
+  Eigen::MatrixXd precision = s_.x().gram(weights, pool_);
   for (Eigen::Index j = 0; j < precision.rows(); ++j)
     precision(j, j) += s_.posterior.population().priors()[static_cast<std::size_t>(j)].precision();
   const Eigen::LLT<Eigen::MatrixXd> factor(precision);

@@ -94,27 +94,25 @@ void GroupRows::sums(const float* eta, const float* delta, std::span<const doubl
 }
 
 void GroupRows::move(float* eta, const float* delta, ThreadPool& pool) const {
-  const bool ones = is_intercept(term_);
   for_each_piece(y_.rows(), pool, [&](std::size_t, std::size_t begin, std::size_t end) {
-    if (ones)
-      for (std::size_t i = begin; i < end; ++i) eta[i] += delta[term_.level_of_row[i]];
-    else
-      for (std::size_t i = begin; i < end; ++i) eta[i] += shift(term_, i, delta);
+    move(begin, end, eta + begin, delta);
   });
 }
 
-void GroupRows::direction(std::size_t column, std::span<const double> effects, float* out,
-                          ThreadPool& pool) const {
-  const std::size_t q = term_.width();
-  std::vector<float> of_level(term_.count());
-  for (std::size_t l = 0; l < of_level.size(); ++l) of_level[l] = static_cast<float>(effects[l * q + column]);
-  for_each_piece(y_.rows(), pool, [&](std::size_t, std::size_t begin, std::size_t end) {
-    const Floats& z = term_.values[column];
-    if (z.empty())
-      for (std::size_t i = begin; i < end; ++i) out[i] = of_level[term_.level_of_row[i]];
-    else
-      for (std::size_t i = begin; i < end; ++i) out[i] = z[i] * of_level[term_.level_of_row[i]];
-  });
+void GroupRows::move(std::size_t begin, std::size_t end, float* eta, const float* delta) const {
+  if (is_intercept(term_))
+    for (std::size_t i = begin; i < end; ++i) eta[i - begin] += delta[term_.level_of_row[i]];
+  else
+    for (std::size_t i = begin; i < end; ++i) eta[i - begin] += shift(term_, i, delta);
+}
+
+void GroupRows::direction(std::size_t column, std::span<const float> effects, std::size_t begin,
+                          std::size_t end, float* out) const {
+  const Floats& z = term_.values[column];
+  if (z.empty())
+    for (std::size_t i = begin; i < end; ++i) out[i - begin] = effects[term_.level_of_row[i]];
+  else
+    for (std::size_t i = begin; i < end; ++i) out[i - begin] = z[i] * effects[term_.level_of_row[i]];
 }
 
 }  // namespace onward::glm

@@ -25,8 +25,11 @@ class GroupRows {
             ThreadPool& pool) const;
   /// eta += Z delta
   void move(float* eta, const float* delta, ThreadPool& pool) const;
-  /// out = the part of Z effects that is due to one column.
-  void direction(std::size_t column, std::span<const double> effects, float* out, ThreadPool& pool) const;
+  /// The same for rows begin to end, with which `eta` begins.
+  void move(std::size_t begin, std::size_t end, float* eta, const float* delta) const;
+  /// out = the part of Z effects that is due to one column, whose effects these are, for rows begin to end.
+  void direction(std::size_t column, std::span<const float> effects, std::size_t begin, std::size_t end,
+                 float* out) const;
 
  private:
   void sums_of_part(std::size_t begin, std::size_t end, const float* eta, const float* delta,

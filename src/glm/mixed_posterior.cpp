@@ -59,7 +59,7 @@ MixedPosterior::MixedPosterior(RegressionPosterior population, std::vector<Group
   const Observations& y = population_->observations();
   if (y.classes() > 1) throw UsageError("the categorical family has no group-level effects yet");
   for (const GroupTerm& term : *terms_) check_term(term, y.rows());
-  if (priors_.empty()) priors_ = default_priors();
+  if (priors_.empty()) priors_ = default_group_priors(y, *terms_);
   if (priors_.size() != terms_->size())
     throw UsageError(fmt::format("there are priors for {} of {} groups", priors_.size(), terms_->size()));
   MixedLayout& at = layout_;
@@ -86,12 +86,11 @@ MixedPosterior::MixedPosterior(RegressionPosterior population, std::vector<Group
 
 /// Half student-t of 3 degrees of freedom: 2.5 for an intercept and 2.5 over the sd of its column for a
 /// slope, for a gaussian y in sds of y.
-std::vector<GroupPriors> MixedPosterior::default_priors() const {
-  const Observations& y = population_->observations();
+std::vector<GroupPriors> default_group_priors(const Observations& y, const std::vector<GroupTerm>& terms) {
   const DefaultPriors defaults(y, {});
   const double unit = defaults.unit();
   std::vector<GroupPriors> priors;
-  for (const GroupTerm& term : *terms_) {
+  for (const GroupTerm& term : terms) {
     GroupPriors one;
     for (const Floats& values : term.values) {
       double sd = 1;

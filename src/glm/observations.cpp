@@ -200,6 +200,7 @@ void Observations::prepare_rows() {
     case Family::bernoulli:
       if (weights_.empty()) {
         fill(first_, [&](std::size_t i) { return y(i) - 0.5; });
+        y_ = {};
       } else {
         fill(first_, [&](std::size_t i) { return w(i) * y(i); });
         fill(second_, [&](std::size_t i) { return w(i) * (1 - y(i)); });

@@ -126,7 +126,8 @@ struct OrdinalRows {
   }
 };
 
-// Flattened: a call inside the loop would send every register to memory and back.
+// Flattened: a call inside the loop would send every register to memory and back. The arrays of the line
+// begin with row `begin`.
 template <class T, bool moves, bool looks_ahead, class Rows>
 [[gnu::flatten]] LineSums piece_sums(const Rows& rows, const RowLine& line, std::size_t begin,
                                      std::size_t end) {
@@ -135,11 +136,12 @@ template <class T, bool moves, bool looks_ahead, class Rows>
   for_each_group<T>(
       begin, end,
       [&](std::size_t i, std::size_t part, const simd::mask_t<T>* mask) __attribute__((always_inline)) {
-        T eta = load_rows<T>(line.eta + i), d;
+        const std::size_t at = i - begin;
+        T eta = load_rows<T>(line.eta + at), d;
         if constexpr (moves) {
-          d = load_rows<T>(line.d + i);
+          d = load_rows<T>(line.d + at);
           eta = simd::mul_add(alpha, d, eta);
-          if (line.moved) store_rows(line.moved + i, eta);
+          if (line.moved) store_rows(line.moved + at, eta);
         }
         const RowJet<T> jet = rows.jet(i, eta);
         value.add(part, kept(jet.value, mask));
@@ -149,7 +151,7 @@ template <class T, bool moves, bool looks_ahead, class Rows>
           curvature.add_product(part, T(second * d), d);
         }
         if constexpr (looks_ahead) {
-          const T next = load_rows<T>(line.next + i);
+          const T next = load_rows<T>(line.next + at);
           next_slope.add_product(part, first, next);
           next_curvature.add_product(part, T(second * next), next);
         }
@@ -162,16 +164,14 @@ template <class T, bool moves, bool looks_ahead, class Rows>
   return {value.sum(), slope.sum(), curvature.sum(), next_slope.sum(), next_curvature.sum()};
 }
 
-template <class T, class Rows>
-LineSums sums_as(const Rows& rows, const RowLine& whole, std::size_t count, ThreadPool& pool) {
+/// line_of(piece, begin, end) is the line with arrays that begin with row `begin`.
+template <class T, class Rows, class LineOf>
+LineSums sums_as(const Rows& rows, const LineOf& line_of, std::size_t count, ThreadPool& pool) {
   thread_local std::vector<LineSums> parts;
   auto& mine = parts;
   mine.resize(pieces_of(count));
   for_each_piece(count, pool, [&](std::size_t p, std::size_t begin, std::size_t end) {
-    RowLine line = whole;  // with d and next such that row i is at i
-    const std::size_t skip = p * (whole.stride - piece_rows);
-    if (line.d) line.d += skip;
-    if (line.next) line.next += skip;
+    const RowLine line = line_of(p, begin, end);
     if (line.d)
       mine[p] = line.next ? piece_sums<T, true, true>(rows, line, begin, end)
                           : piece_sums<T, true, false>(rows, line, begin, end);
@@ -182,24 +182,22 @@ LineSums sums_as(const Rows& rows, const RowLine& whole, std::size_t count, Thre
   return tree_sum<LineSums>(mine);
 }
 
+/// Of rows begin to end, with which the arrays begin.
 template <class T, class Rows>
-double slopes_as(const Rows& rows, const float* eta, float* slope, float* weight, std::size_t count,
-                 ThreadPool& pool) {
-  std::vector<double> parts(pieces_of(count));
-  for_each_piece(count, pool, [&](std::size_t p, std::size_t begin, std::size_t end) {
-    RowSum<T> value;
-    for_each_group<T>(
-        begin, end,
-        [&](std::size_t i, std::size_t part, const simd::mask_t<T>* mask) {
-          const RowJet<T> jet = rows.jet(i, load_rows<T>(eta + i));
-          value.add(part, kept(jet.value, mask));
-          if (slope) store_rows(slope + i, kept(jet.slope, mask));
-          if (weight) store_rows(weight + i, kept(T(simd::neg(jet.curvature)), mask));
-        },
-        [&] { value.end_chunk(); });
-    parts[p] = value.sum();
-  });
-  return tree_sum<double>(parts);
+double slopes_as(const Rows& rows, std::size_t begin, std::size_t end, const float* eta, float* slope,
+                 float* weight) {
+  RowSum<T> value;
+  for_each_group<T>(
+      begin, end,
+      [&](std::size_t i, std::size_t part, const simd::mask_t<T>* mask) __attribute__((always_inline)) {
+        const std::size_t at = i - begin;
+        const RowJet<T> jet = rows.jet(i, load_rows<T>(eta + at));
+        value.add(part, kept(jet.value, mask));
+        if (slope) store_rows(slope + at, kept(jet.slope, mask));
+        if (weight) store_rows(weight + at, kept(T(simd::neg(jet.curvature)), mask));
+      },
+      [&] { value.end_chunk(); });
+  return value.sum();
 }
 
 }  // namespace
@@ -257,26 +255,62 @@ auto Observations::with_rows(std::span<const double> numbers, Curvature curvatur
   throw std::logic_error("categorical rows have a predictor for each class");
 }
 
-LineSums Observations::sums(const RowLine& line, ThreadPool& pool) const {
-  LineSums sums = with_rows(line.numbers, line.curvature, [&]<class T>(const T&, const auto& rows) {
-    return sums_as<T>(rows, line, rows_, pool);
+template <class LineOf>
+LineSums Observations::sums_of(const LineOf& line_of, std::span<const double> numbers, Curvature curvature,
+                               ThreadPool& pool) const {
+  LineSums sums = with_rows(numbers, curvature, [&]<class T>(const T&, const auto& rows) {
+    return sums_as<T>(rows, line_of, rows_, pool);
   });
-  if (scale_is_factor() && !line.numbers.empty()) {
-    const double factor = row_factor(line.numbers);
+  if (scale_is_factor() && !numbers.empty()) {
+    const double factor = row_factor(numbers);
     sums = {sums.value * factor, sums.slope * factor, sums.curvature * factor, sums.next_slope * factor,
             sums.next_curvature * factor};
   }
   return sums;
 }
 
+LineSums Observations::sums(const RowLine& whole, ThreadPool& pool) const {
+  const auto line_of = [&](std::size_t piece, std::size_t begin, std::size_t) {
+    RowLine line = whole;
+    line.eta += begin;
+    if (line.moved) line.moved += begin;
+    if (line.d) line.d += piece * whole.stride;
+    if (line.next) line.next += piece * whole.stride;
+    return line;
+  };
+  return sums_of(line_of, whole.numbers, whole.curvature, pool);
+}
+
+LineSums Observations::sums(const LinePieces& pieces, std::span<const double> numbers,
+                            ThreadPool& pool) const {
+  const RowLine nothing{.eta = nullptr};
+  const auto line_of = [&](std::size_t, std::size_t begin, std::size_t end) {
+    RowLine line = nothing;
+    pieces(begin, end, line);
+    return line;
+  };
+  return sums_of(line_of, numbers, nothing.curvature, pool);
+}
+
 double Observations::row_slopes(const float* eta, std::span<const double> numbers, float* slope,
                                 float* weight, ThreadPool& pool, Curvature curvature) const {
+  std::vector<double> parts(pieces_of(rows_));
+  for_each_piece(rows_, pool, [&](std::size_t p, std::size_t begin, std::size_t end) {
+    parts[p] = row_slopes(begin, end, eta + begin, numbers, slope ? slope + begin : nullptr,
+                          weight ? weight + begin : nullptr, curvature);
+  });
+  return tree_sum<double>(parts);
+}
+
+double Observations::row_slopes(std::size_t begin, std::size_t end, const float* eta,
+                                std::span<const double> numbers, float* slope, float* weight,
+                                Curvature curvature) const {
   const double value = with_rows(numbers, curvature, [&]<class T>(const T&, const auto& rows) {
-    return slopes_as<T>(rows, eta, slope, weight, rows_, pool);
+    return slopes_as<T>(rows, begin, end, eta, slope, weight);
   });
   if (!scale_is_factor()) return value;
   const auto factor = static_cast<float>(row_factor(numbers));
-  for (std::size_t i = 0; i < rows_; ++i) {
+  for (std::size_t i = 0; i < end - begin; ++i) {
     if (slope) slope[i] *= factor;
     if (weight) weight[i] *= factor;
   }

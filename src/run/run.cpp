@@ -13,6 +13,7 @@
 #include "onward/run/choice.hpp"
 #include "onward/run/kernel_chain.hpp"
 #include "onward/util/clock.hpp"
+#include "onward/util/memory.hpp"
 #include "until_ess.hpp"
 
 namespace onward {
@@ -83,6 +84,7 @@ class Loop {
       if (hooks_.progress) hooks_.progress(report(tasks_, settings_, settings_.draws, seconds_since(begin_)));
     }
     prepared.get();
+    give_back_memory();  // of the set-up: chains come on top
     look_at_the_clock();
   }
 

@@ -113,6 +113,48 @@ TEST(Observations, ShapeMayBeHugeOrTiny) {
   }
 }
 
+/// A line whose arrays are made piece by piece gives the bits of one that is there as a whole.
+TEST(Observations, PiecesOfALineAreTheWhole) {
+  constexpr std::size_t rows = 2 * piece_rows + 77;
+  std::vector<double> y(rows);
+  Floats eta(padded_rows(rows), 0.0f), d(padded_rows(rows), 0.0f);
+  for (std::size_t i = 0; i < rows; ++i) {
+    y[i] = i % 3 == 0 ? 1 : 0;
+    eta[i] = static_cast<float>(std::sin(static_cast<double>(i)));
+    d[i] = static_cast<float>(std::cos(1.7 * static_cast<double>(i)));
+  }
+  ThreadPool pool(2);
+  for (const Family family : {Family::bernoulli, Family::gaussian, Family::poisson}) {
+    SCOPED_TRACE(to_string(family));
+    const Observations of(family, y);
+    for (std::size_t i = 0; i < rows; ++i) ASSERT_EQ(of.y(i), y[i]);
+    constexpr float alpha = 0.3f;
+    const FamilyNumbers numbers({std::log(1.7)});
+    const LineSums whole =
+        of.sums({.eta = eta.data(), .d = d.data(), .alpha = alpha, .numbers = numbers}, pool);
+    const LineSums pieces = of.sums(
+        [&](std::size_t begin, std::size_t, RowLine& line) {
+          line.eta = eta.data() + begin;
+          line.d = d.data() + begin;
+          line.alpha = alpha;
+        },
+        numbers, pool);
+    EXPECT_EQ(whole.value, pieces.value);
+    EXPECT_EQ(whole.slope, pieces.slope);
+    EXPECT_EQ(whole.curvature, pieces.curvature);
+    Floats slopes(eta.size(), 0.0f), weights(eta.size(), 0.0f), slope(piece_rows), weight(piece_rows);
+    of.row_slopes(eta.data(), numbers, slopes.data(), weights.data(), pool);
+    for (std::size_t begin = 0; begin < rows; begin += piece_rows) {
+      const std::size_t end = std::min(begin + piece_rows, rows);
+      of.row_slopes(begin, end, eta.data() + begin, numbers, slope.data(), weight.data());
+      for (std::size_t i = begin; i < end; ++i) {
+        ASSERT_EQ(slopes[i], slope[i - begin]);
+        ASSERT_EQ(weights[i], weight[i - begin]);
+      }
+    }
+  }
+}
+
 /// Value, slope and curvature along directions of the numbers agree with differences, where they are far from
 /// ordinary as well; so do mixed derivatives, row by row.
 TEST(Observations, NumbersMayBeFarOut) {

@@ -95,6 +95,10 @@ struct RowLine {
   std::size_t stride = piece_rows;  ///< from a piece of d (and next) to the following one
 };
 
+/// A line whose arrays are made piece by piece, so that they need not be in memory all at once: sets those of
+/// rows begin to end in `line`, where row `begin` comes first. Several threads ask at a time.
+using LinePieces = std::function<void(std::size_t begin, std::size_t end, RowLine& line)>;
+
 /// What the rows come with besides y; empty vectors mean none.
 struct RowOptions {
   std::vector<double> weights = {};  ///< >= 0: the row counts so many times
@@ -122,9 +126,9 @@ class Observations {
   const std::vector<NumberInfo>& numbers() const { return numbers_; }
   double total_weight() const { return total_weight_; }
   double weight(std::size_t row) const { return weights_.empty() ? 1.0 : weights_[row]; }
-  double y(std::size_t row) const { return y_[row]; }
+  double y(std::size_t row) const { return y_.empty() ? static_cast<double>(first_[row]) + 0.5 : y_[row]; }
   double trials(std::size_t row) const { return trials_.empty() ? 1.0 : trials_[row]; }
-  const float* labels() const { return y_.data(); }
+  const float* labels() const { return y_.data(); }  ///< categorical alone
   /// Added to the predictor; empty if there is none.
   const Floats& offset() const { return offset_; }
   /// Weights of the rows; empty if all are 1.
@@ -134,10 +138,14 @@ class Observations {
   double constant(std::span<const double> numbers = {}) const;
   /// The sums at a place on a line, without constant(). Not for categorical.
   LineSums sums(const RowLine& line, ThreadPool& pool) const;
+  LineSums sums(const LinePieces& pieces, std::span<const double> numbers, ThreadPool& pool) const;
   /// Per row: the derivative by eta to `slope` and minus the second one, or what touches, to `weight` (either
   /// may be null); returns the sum of values, without constant(). Not for categorical.
   double row_slopes(const float* eta, std::span<const double> numbers, float* slope, float* weight,
                     ThreadPool& pool, Curvature curvature = Curvature::touching) const;
+  /// The same of rows begin to end (begin a multiple of block_rows), which come first in the arrays.
+  double row_slopes(std::size_t begin, std::size_t end, const float* eta, std::span<const double> numbers,
+                    float* slope, float* weight, Curvature curvature = Curvature::touching) const;
 
   /// Of rows begin to end (begin a multiple of block_rows), whose predictors are at eta[0] and on: value,
   /// derivative by eta and minus the curvature that touches, one for each row, without constant(). Not for
@@ -193,13 +201,16 @@ class Observations {
   template <class Use>
   auto with_turns(const FamilyNumbers& numbers, std::span<const double> turns, const Use& use) const;
   Jet constant_jet(const FamilyNumbers& numbers, std::span<const double> turns) const;
+  template <class LineOf>
+  LineSums sums_of(const LineOf& line_of, std::span<const double> numbers, Curvature curvature,
+                   ThreadPool& pool) const;
   static constexpr std::size_t most_steps = 65536;  // of a rising factorial, taken one by one
 
   Family family_ = Family::gaussian;
   std::size_t rows_ = 0, classes_ = 1, categories_ = 2;
   std::vector<NumberInfo> numbers_;
   Arithmetic arithmetic_ = Arithmetic::in_float;
-  Floats y_, weights_, trials_, offset_;
+  Floats y_, weights_, trials_, offset_;  // y_ is empty where first_ says as much: bernoulli, no weights
   // What the row functions read, by family: y - n/2 and n; y, m and log m; 2 y - 1; log y.
   Floats first_, second_, third_;
   Bytes codes_;                        // ordinal: the class, from 0

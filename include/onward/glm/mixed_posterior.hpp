@@ -55,8 +55,6 @@ class MixedPosterior {
   double gradient(VectorView theta, std::span<double> out);
   /// The log density of everything but the rows: priors, and the effects given their covariances.
   double log_prior(VectorView theta) const { return effects_jet(theta, {}).value; }
-  /// In the units of the data, whatever priors were given.
-  std::vector<GroupPriors> default_priors() const;
 
  private:
   void predictor(VectorView at, bool with_offset, Floats& out) const;
@@ -69,6 +67,9 @@ class MixedPosterior {
   std::vector<std::size_t> reported_effects_;
   Floats eta_, direction_, scratch_;
 };
+
+/// The priors that terms have if none are given: in the units of the data.
+std::vector<GroupPriors> default_group_priors(const Observations& y, const std::vector<GroupTerm>& terms);
 
 /// The priors of the terms in a line: "sd(g) ~ ...; cor(g) ~ lkj(1)".
 std::string describe_group_priors(const MixedPosterior& posterior);
