@@ -43,7 +43,7 @@ const Kernel kernels[] = {
 
 const Kernel& find_kernel(std::string_view name) { return find_by_name(kernels, name); }
 
-bool has_step_size(const Kernel& kernel) { return kernel.name != "newton-line"; }
+bool has_step_size(const Kernel& kernel) { return find_sampler(kernel.name).tuned; }
 
 /// Of a sampler: those that were asked for, if it takes lines.
 std::string directions_of(const BnnSettings& s, std::string_view sampler) {
@@ -55,8 +55,8 @@ RunSettings kernel_run(const BnnSettings& s, const Kernel& kernel, double temper
   RunSettings run;
   run.sampler = kernel.name;
   run.sampler_options["bias_correction"] = to_string(kernel.correction);
-  if (kernel.name != "newton-line")
-    run.sampler_options["curvature_floor"] = 0;  // the paper's kernels have none
+  // Those with a step size are the paper's kernels, which have no floor.
+  if (has_step_size(kernel)) run.sampler_options["curvature_floor"] = 0;
   run.directions = directions_of(s, kernel.name);
   run.metric = MetricKind::none;
   run.temperature = temperature;

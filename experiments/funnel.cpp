@@ -11,6 +11,7 @@
 #include "funnel_registers.hpp"
 #include "onward/diagnostics/compare.hpp"
 #include "onward/diagnostics/convergence.hpp"
+#include "onward/sampler/samplers.hpp"
 #include "onward/util/clock.hpp"
 #include "onward/util/thread_pool.hpp"
 #include "published.hpp"
@@ -83,8 +84,10 @@ SeedDraws draws_of(const FunnelSettings& s, const Job& job, double step_size, st
   return result;
 }
 
+/// Jets of forward kernels are along directions that are new at each step: one at each end of a move.
 std::uint64_t evaluations_per_step(const std::string& sampler) {
-  return sampler == "rwm" || sampler == "mala" ? 1 : 2;
+  const SamplerInfo& info = find_sampler(sampler);
+  return info.needs_gradient || info.order == Order::value ? 1 : 2;
 }
 
 /// Seconds of one step of a register of chains that runs by itself, random numbers included.

@@ -4,29 +4,21 @@
 
 #include <fmt/format.h>
 
+#include "onward/util/printable.hpp"
+
 namespace onward::experiments {
-
-namespace {
-
-/// UTF-8 characters, so that ± counts as one.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-}  // namespace
 
 std::string aligned(const Words& words) {
   std::vector<std::size_t> widths;
   for (std::size_t j = 0; j < words.headings.size(); ++j) {
-    std::size_t width = width_of(words.headings[j]);
-    for (const auto& line : words.lines) width = std::max(width, width_of(line[j]));
+    std::size_t width = columns_in(words.headings[j]);
+    for (const auto& line : words.lines) width = std::max(width, columns_in(line[j]));
     widths.push_back(width);
   }
   std::string text;
   const auto add = [&](const std::vector<std::string>& line) {
     for (std::size_t j = 0; j < line.size(); ++j) {
-      const std::string padding(widths[j] - width_of(line[j]), ' ');
+      const std::string padding(widths[j] - columns_in(line[j]), ' ');
       text += (j == 0 ? "" : "  ") + (j == words.naming_column ? line[j] + padding : padding + line[j]);
     }
     text += "\n";

@@ -1,68 +1,34 @@
 #include "help.hpp"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <sstream>
+
+#include "onward/util/printable.hpp"
+#include "terminal.hpp"
 
 namespace onward::app {
 namespace {
 
 constexpr std::size_t column = 26;  // where descriptions begin
 
-/// How many columns UTF-8 text takes: ours has no wide or combining characters.
-std::size_t columns_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 }  // namespace
 
 std::string own_group(const std::string& command) { return "Options of " + command; }
 
 std::size_t help_width() {
-  winsize size{};
-  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-    return 80;
-  return std::clamp<std::size_t>(size.ws_col, 50, 120);
-}
-
-std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
-  std::string out;
-  std::istringstream lines(text);
-  bool first = true;
-  for (std::string line; std::getline(lines, line);) {
-    if (!first) out += "\n" + std::string(indent, ' ');
-    first = false;
-    std::istringstream words(line);
-    std::size_t used = indent;
-    bool begun = false;
-    for (std::string word; words >> word;) {
-      const std::size_t length = columns_of(word);
-      if (begun && used + 1 + length > width) {
-        out += "\n" + std::string(indent, ' ');
-        used = indent;
-      } else if (begun) {
-        out += ' ';
-        ++used;
-      }
-      out += word;
-      used += length;
-      begun = true;
-    }
-  }
-  return out;
+  if (::isatty(STDOUT_FILENO) == 0) return 80;
+  return std::clamp<std::size_t>(columns_of(STDOUT_FILENO), 50, 120);
 }
 
 std::string help_row(const std::string& option, const std::string& description, std::size_t width) {
   std::string row = "  " + option;
   if (description.empty()) return row + "\n";
-  if (columns_of(row) + 2 > column)
+  if (columns_in(row) + 2 > column)
     row += "\n" + std::string(column, ' ');
   else
-    row += std::string(column - columns_of(row), ' ');
-  return row + wrapped(description, width, column) + "\n";
+    row += std::string(column - columns_in(row), ' ');
+  return row + wrapped_at(description, width, column) + "\n";
 }
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
@@ -90,7 +56,7 @@ std::string HelpFormatter::all_options(const CLI::App* app) const {
 }
 
 std::string HelpFormatter::make_description(const CLI::App* app) const {
-  return wrapped(Formatter::make_description(app), help_width()) + "\n";
+  return wrapped_at(Formatter::make_description(app), help_width(), 0) + "\n";
 }
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
@@ -104,7 +70,7 @@ std::string HelpFormatter::make_subcommand(const CLI::App* command) const {
 
 std::string HelpFormatter::make_footer(const CLI::App* app) const {
   const std::string footer = app->get_footer();
-  return footer.empty() ? footer : wrapped(footer, help_width()) + "\n";
+  return footer.empty() ? footer : wrapped_at(footer, help_width(), 0) + "\n";
 }
 
 }  // namespace onward::app

@@ -15,10 +15,6 @@ std::string own_group(const std::string& command);
 /// Columns of the terminal that stdout is; 80 if it is none.
 std::size_t help_width();
 
-/// Text in lines of at most so many columns, if its words allow it. All but the first are indented; line
-/// breaks of the text stay.
-std::string wrapped(const std::string& text, std::size_t width, std::size_t indent = 0);
-
 /// An option and what it does, side by side.
 std::string help_row(const std::string& option, const std::string& description, std::size_t width);
 

@@ -120,7 +120,7 @@ std::string explain_extra(const CLI::App& app, const std::string& word, const Hi
 
 /// In our words: what CLI11 says. Its errors carry the option's name as the first word of their text alone.
 std::string explain(const CLI::App& app, const CLI::ParseError& problem) {
-  const std::string text = problem.what();
+  std::string text = problem.what();
   std::string name = text.substr(0, text.find_first_of(": "));
   const CLI::Option* option = used_command(app).get_option_no_throw(name);
   if (option == nullptr) option = used_command(app).get_option_no_throw("--" + name);

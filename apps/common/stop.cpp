@@ -28,12 +28,19 @@ extern "C" void hear_signal(int signal_number) {
   }
 }
 
+/// What is ignored stays so.
+void hear_signals_by(void (*handler)(int)) {
+  for (const int signal_number : {SIGINT, SIGTERM, SIGHUP})
+    if (std::signal(signal_number, handler) == SIG_IGN) std::signal(signal_number, SIG_IGN);
+}
+
 }  // namespace
 
 const std::atomic<bool>& stop_when_told() {
-  for (const int signal_number : {SIGINT, SIGTERM, SIGHUP})
-    if (std::signal(signal_number, hear_signal) == SIG_IGN) std::signal(signal_number, SIG_IGN);
+  hear_signals_by(hear_signal);
   return told;
 }
+
+void end_when_told() { hear_signals_by(SIG_DFL); }
 
 }  // namespace onward::app

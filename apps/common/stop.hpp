@@ -9,4 +9,7 @@ namespace onward::app {
 /// one ends the program at once. What nohup or a shell has the program ignore stays ignored.
 const std::atomic<bool>& stop_when_told();
 
+/// From here on such a signal ends the program at once again: nothing is left that could be lost.
+void end_when_told();
+
 }  // namespace onward::app

@@ -5,40 +5,46 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <utility>
+
+#include "onward/util/printable.hpp"
 
 namespace onward::app {
 namespace {
 
-/// Bytes that go on with a character of UTF-8 take no room of their own.
-std::size_t cells(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
-}
-
-std::string wrapped_line(std::string_view line, std::size_t width) {
-  if (cells(line) <= width) return std::string(line);
-  const std::size_t margin = std::min(line.find_first_not_of(' '), line.size());
-  std::string text(line.substr(0, margin));
-  std::size_t used = margin;
-  bool first = true;
-  for (std::size_t begin = margin; begin < line.size();) {
+/// One line, which begins in the column `begin`; what follows a break is indented by `indent`.
+std::string wrapped_line(std::string_view line, std::size_t width, std::size_t begin, std::size_t indent) {
+  std::string text;
+  std::size_t used = begin;
+  for (std::size_t at = 0; at < line.size();) {
     // A word with the spaces before it, which a break takes the place of.
-    const std::size_t word = std::min(line.find_first_not_of(' ', begin), line.size());
+    const std::size_t word = std::min(line.find_first_not_of(' ', at), line.size());
     const std::size_t end = std::min(line.find(' ', word), line.size());
-    const std::size_t whole = cells(line.substr(begin, end - begin));
-    if (!first && used + whole > width) {
-      text += '\n';
-      text.append(margin + 2, ' ');
+    const std::size_t whole = columns_in(line.substr(at, end - at));
+    if (at > 0 && used + whole > width) {
+      text += '\n' + std::string(indent, ' ');
       text += line.substr(word, end - word);
-      used = margin + 2 + cells(line.substr(word, end - word));
+      used = indent + columns_in(line.substr(word, end - word));
     } else {
-      text += line.substr(begin, end - begin);
+      text += line.substr(at, end - at);
       used += whole;
     }
-    first = false;
-    begin = end;
+    at = end;
   }
   return text;
+}
+
+/// Calls `add` with each line of the text, and puts what it gives in lines again.
+template <class Add>
+std::string by_lines(std::string_view text, Add add) {
+  std::string result;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    result += add(text.substr(begin, end - begin));
+    if (end < text.size()) result += '\n';
+    begin = end + 1;
+  }
+  return result;
 }
 
 }  // namespace
@@ -55,14 +61,16 @@ std::size_t columns_of(int descriptor) {
 }
 
 std::string wrapped(std::string_view text, std::size_t width) {
-  std::string result;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    result += wrapped_line(text.substr(begin, end - begin), width);
-    if (end < text.size()) result += '\n';
-    begin = end + 1;
-  }
-  return result;
+  return by_lines(text, [&](std::string_view line) {
+    return wrapped_line(line, width, 0, std::min(line.find_first_not_of(' '), line.size()) + 2);
+  });
+}
+
+std::string wrapped_at(std::string_view text, std::size_t width, std::size_t indent) {
+  return by_lines(text, [&, first = true](std::string_view line) mutable {
+    const std::string before(std::exchange(first, false) ? 0 : indent, ' ');
+    return before + wrapped_line(line, width, indent, indent);
+  });
 }
 
 }  // namespace onward::app

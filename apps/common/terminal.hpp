@@ -15,4 +15,7 @@ std::size_t columns_of(int descriptor);
 /// indented by two more than its line; words that are wider than that are left whole.
 std::string wrapped(std::string_view text, std::size_t width);
 
+/// The same for text that begins in the column `indent`: all lines but the first are indented by that.
+std::string wrapped_at(std::string_view text, std::size_t width, std::size_t indent);
+
 }  // namespace onward::app

@@ -84,7 +84,14 @@ std::vector<std::string> words_of_run(const CLI::App& command, const fs::path& f
 }
 
 std::vector<std::string> with_earlier_run(const CLI::App& app, std::vector<std::string> typed) {
-  if (typed.empty() || typed.front() != "sample") return typed;
+  // Every command that samples: `sample`, and those of one model, which they are called.
+  const auto sampling = app.get_subcommands([&](const CLI::App* command) {
+    return !typed.empty() && command->get_name() == typed.front() &&
+           command->get_option_no_throw("--from") != nullptr;
+  });
+  if (sampling.empty()) return typed;
+  const CLI::App& command = *sampling.front();
+  const bool takes_model = command.get_option_no_throw("MODEL") != nullptr;
   const auto value_of = [&](const std::string& option) -> std::optional<std::string> {
     std::optional<std::string> value;
     for (std::size_t i = 1; i < typed.size(); ++i) {
@@ -114,21 +121,23 @@ std::vector<std::string> with_earlier_run(const CLI::App& app, std::vector<std::
           "the run in {} has the setting sampler {}, not {}: a run that is resumed stays the same; "
           "leave that out, or begin a new one",
           *folder, word_of(had), *sampler));
-  const CLI::App& command = *app.get_subcommand("sample");
   std::vector<std::string> words = words_of_run(command, *folder, instead);
   if (std::ranges::find(typed, "--quiet") == typed.end())
     for (const auto& field : missing_settings(read_run_json(*folder)["settings"]))
       if (!value_of(option_of(field)))
         say("note: {} does not say {}: the default is taken\n", RunFolder::open(*folder).run_json().string(),
             option_of(field));
-  auto own = typed.begin() + 1;
+  auto own = typed.begin() + (takes_model ? 1 : 0);  // where a model may be named
   if (own != typed.end() && !own->starts_with("-")) {
     if (*own != words.front())
-      throw Error(fmt::format("the run in {} is of the model {}, not {}: leave the model out", *folder,
-                              words.front(), *own));
+      throw Error(fmt::format("the run in {} is of the model {}, not {}: {}", *folder, words.front(), *own,
+                              takes_model ? "leave the model out" : "use `onward sample`"));
     ++own;
   }
-  words.insert(words.begin(), "sample");
+  if (takes_model)
+    words.insert(words.begin(), typed.front());
+  else
+    words.front() = typed.front();
   words.insert(words.end(), own, typed.end());
   return words;
 }

@@ -18,8 +18,8 @@ struct Instead {
   std::string sampler = {};  ///< unless it is empty
 };
 
-/// The command line that would do the run again: model, then options, as `command`, which is `onward sample`,
-/// takes them. What is said after them wins. Throws Error for a run.json that has what no run has.
+/// The command line that would do the run again: model, then options, as `command`, which
+/// samples, takes them. What is said after them wins. Throws Error for a run.json that has what no run has.
 std::vector<std::string> words_of_run(const CLI::App& command, const std::filesystem::path& folder,
                                       const Instead& instead);
 

@@ -14,6 +14,7 @@
 #include "onward/error.hpp"
 #include "onward/io/json.hpp"
 #include "onward/io/stored_draws.hpp"
+#include "onward/util/printable.hpp"
 #include "progress_bar.hpp"
 #include "run_notes.hpp"
 
@@ -54,16 +55,12 @@ using Row = std::vector<std::string>;
 /// Columns as wide as they must be: the first to the left, the others to the right.
 std::string table(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
-  const auto cells = [](const std::string& text) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-  };
   for (const Row& row : rows)
-    for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], cells(row[j]));
+    for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], columns_in(row[j]));
   std::string text;
   for (const Row& row : rows) {
     for (std::size_t j = 0; j < row.size(); ++j) {
-      const std::string blank(widths[j] - cells(row[j]), ' ');
+      const std::string blank(widths[j] - columns_in(row[j]), ' ');
       text += j == 0 ? row[j] + blank : "  " + blank + row[j];
     }
     text += "\n";

@@ -10,6 +10,7 @@
 #include "onward/io/json.hpp"
 #include "onward/util/suggest.hpp"
 #include "program.hpp"
+#include "terminal.hpp"
 
 namespace onward::app {
 namespace {
@@ -26,7 +27,7 @@ std::string description(const CLI::App& command, const Option& option) {
 
 /// The help of one model. Options that all models share have a page of their own.
 std::string model_help(const CLI::App& command, const ModelKind& kind, bool for_runs, std::size_t width) {
-  std::string text = wrapped(fmt::format("{}: {}", kind.name, kind.summary), width);
+  std::string text = wrapped_at(fmt::format("{}: {}", kind.name, kind.summary), width, 0);
   text += fmt::format("\nUsage: onward {} {} [OPTIONS]\n\nOptions of {}:\n", command.get_name(), kind.name,
                       kind.name);
   bool any = false;
@@ -40,8 +41,9 @@ std::string model_help(const CLI::App& command, const ModelKind& kind, bool for_
   }
   if (!any) text += "  none\n";
   return text + "\n" +
-         wrapped(fmt::format("`onward {} --help` has the options that all models share.", command.get_name()),
-                 width) +
+         wrapped_at(
+             fmt::format("`onward {} --help` has the options that all models share.", command.get_name()),
+             width, 0) +
          "\n";
 }
 

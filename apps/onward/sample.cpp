@@ -1,7 +1,6 @@
 // `onward sample`: from options to a run folder, a table and a picture.
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "onward/error.hpp"
 #include "onward/io/json.hpp"
 #include "onward/io/run_json.hpp"
+#include "onward/record/earlier.hpp"
 #include "onward/run/setting_fields.hpp"
 #include "onward/util/clock.hpp"
 #include "program.hpp"
@@ -30,6 +30,17 @@ void check_folder(const SampleSettings& s) {
   if (s.resume && s.force)
     throw UsageError("--resume goes on with a run and --force replaces it: leave one of them out");
   if (s.out && s.out != "none" && !s.resume) RunFolder::check(*s.out, s.force);
+}
+
+/// For --from: a run that is done again is another one if its files are.
+void note_changed_files(const SampleSettings& s, const Model& model) {
+  if (s.from.empty() || s.quiet) return;
+  const ordered_json then = read_run_json(s.from), none = ordered_json::object();
+  std::vector<std::string> changed = changed_files(model.spec.files, then["model"].value("files", none));
+  for (auto& file : changed_files(fingerprints_of_start(model.start.word), then.value("files", none)))
+    changed.push_back(std::move(file));
+  for (const auto& file : changed)
+    say("note: {} has changed since the run in {}: the draws will be others\n", file, s.from);
 }
 
 /// For the sampler auto: what pilots showed. Nothing if the sampler was given.
@@ -114,7 +125,8 @@ Run run_with_progress(const SampleSettings& s, Plan& plan, const std::atomic<boo
 
 void draw_pictures(Recorder& recorder, const Run& run, const SampledDraws& sampled) {
   if (sampled.chains == 0) return;
-  if (!sampled.parameters.empty()) recorder.keep([&](const RunFolder& folder) { draw_picture(folder, run); });
+  if (!sampled.parameters.empty())
+    recorder.keep([&](const RunFolder& folder) { draw_picture(folder, run, sampled); });
   if (const ModelSink* predictions = recorder.predictions())
     if (const auto curve = predictions->curve())
       recorder.keep([&](const RunFolder& folder) { draw_curve(folder, *curve); });
@@ -193,13 +205,14 @@ void read_words(SampleSettings& s) {
 int sample_model(SampleSettings& s) {
   s.spec = spec_of(s.words);
   read_words(s);
-  check_memory(s.run, s.spec.options.value("dim", std::size_t{1}));
+  check_memory(s.run, s.keep == "draws", s.spec.options.value("dim", std::size_t{1}));
   check_folder(s);
   Plan plan = make_plan(s);
+  note_changed_files(s, plan.model);
   Recorder& recorder = *plan.recorder;
   settle_length(s, plan.model);
   s.run.start = std::move(plan.model.start);
-  check_memory(s.run, plan.model.names.size());
+  check_memory(s.run, s.keep == "draws", plan.model.names.size());
   const std::atomic<bool>& stop = stop_when_told();
   const auto begin = Clock::now();
   const auto tuning = tune(s, plan, stop);
@@ -223,8 +236,7 @@ int sample_model(SampleSettings& s) {
 
   // The files first: whoever reads stdout may be gone. But what was sampled is shown even if they fail.
   recorder.close(run);
-  std::signal(SIGINT, SIG_DFL);  // every draw is on disk
-  std::signal(SIGTERM, SIG_DFL);
+  end_when_told();  // every draw is on disk
   const SampledDraws sampled = summarise_run(run, s.quiet);
   const ordered_json result =
       recorder.finish(run, sampled, s.all_parameters ? sampled.parameters.size() : std::size_t{1000});

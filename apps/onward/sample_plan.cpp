@@ -1,5 +1,7 @@
 #include "sample_plan.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "notes.hpp"
@@ -26,19 +28,20 @@ Plan make_plan(SampleSettings& s) {
   return plan;
 }
 
-void check_memory(const RunSettings& s, std::size_t parameters) {
+void check_memory(const RunSettings& s, bool keeps_draws, std::size_t parameters) {
   // A chain has its draws, some vectors of its own and a little besides, which counts where chains are many.
   constexpr double own_vectors = 10, own_bytes = 8192;
+  // A run that stops when it is done makes as many draws as it needs, mostly far fewer than it may.
+  const std::size_t draws = !keeps_draws ? 0 : s.until_ess ? std::min(s.draws, s.min_draws) : s.draws;
   const double bytes =
-      (8.0 * static_cast<double>(parameters) * (static_cast<double>(s.draws) + own_vectors) + own_bytes) *
+      (8.0 * static_cast<double>(parameters) * (static_cast<double>(draws) + own_vectors) + own_bytes) *
       static_cast<double>(s.chains);
   const double memory = machine_bytes();
-  // A run that stops when it is done makes as many draws as it needs, mostly far fewer than it may.
-  if (bytes > memory / 2 && !s.until_ess)
+  if (bytes > memory / 2)
     throw UsageError(fmt::format(
         "{} draws of {} parameters in {} chains would take {:.3g} GB of this machine's {:.3g} GB; keep fewer "
         "by --draws (with a larger --thin), or take fewer --chains or a smaller --dim",
-        s.draws, parameters, s.chains, bytes / 1e9, memory / 1e9));
+        draws, parameters, s.chains, bytes / 1e9, memory / 1e9));
 }
 
 }  // namespace onward::app

@@ -23,6 +23,6 @@ struct Plan {
 Plan make_plan(SampleSettings& settings);
 
 /// Refuses what could never be kept, before anything of that size is made.
-void check_memory(const RunSettings& settings, std::size_t parameters);
+void check_memory(const RunSettings& settings, bool keeps_draws, std::size_t parameters);
 
 }  // namespace onward::app

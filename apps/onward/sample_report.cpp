@@ -33,9 +33,9 @@ SampledDraws summarise_run(const Run& run, bool quiet) {
   });
 }
 
-void draw_picture(const RunFolder& folder, const Run& run) {
+void draw_picture(const RunFolder& folder, const Run& run, const SampledDraws& sampled) {
   plot::run_picture((folder.path() / "draws.png").string(), run.names,
-                    [&](std::size_t i) { return drawn_chains(run, i); });
+                    [&](std::size_t i) { return drawn_chains(run, i); }, sampled.parameters);
 }
 
 void draw_curve(const RunFolder& folder, const PredictedCurve& curve) {
@@ -52,7 +52,7 @@ void draw_curve(const RunFolder& folder, const PredictedCurve& curve) {
 void print_result(const SampleSettings& s, const Model& model, const Run& run, const SampledDraws& sampled) {
   fmt::print("{}: {} of {} by {}, {} from draw to draw, seed {}\n\n", s.spec.kind,
              counted(sampled.chains, "chain"), counted(sampled.draws, "draw"), run.settings.sampler,
-             counted(*run.settings.thin, "step"), *run.settings.seed);
+             counted(run.thin(), "step"), run.seed());
   std::vector<ParameterSummary> shown = sampled.parameters;
   const bool all = s.all_parameters;
   if (model.shown && !all && shown.size() > *model.shown) shown.resize(*model.shown);

@@ -15,7 +15,7 @@ namespace onward::app {
 /// Says how far it is, unless it is to be quiet: millions of draws take minutes.
 SampledDraws summarise_run(const Run& run, bool quiet);
 
-void draw_picture(const RunFolder& folder, const Run& run);
+void draw_picture(const RunFolder& folder, const Run& run, const SampledDraws& sampled);
 /// predictions.png, for a network with one input and one output, or two classes: the mean over draws, a band
 /// of 1.645 standard deviations between draws about it (the noise left out), and the data.
 void draw_curve(const RunFolder& folder, const PredictedCurve& curve);

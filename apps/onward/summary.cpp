@@ -1,5 +1,6 @@
 // `onward summary`: the table again, from files of ours, of CmdStan's or of ArviZ's.
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "onward/io/run_json.hpp"
 #include "onward/io/run_status.hpp"
 #include "onward/io/stored_draws.hpp"
+#include "onward/sampler/samplers.hpp"
 #include "progress_bar.hpp"
 #include "run_notes.hpp"
 
@@ -47,6 +49,15 @@ struct Summarised {
   bool dense_metric_may_help = true;
 };
 
+/// Whether the run's sampler could have another metric: samplers of models' own have none. Files that other
+/// programs made have samplers that we do not know.
+bool may_have_metric(const StoredDraws& stored) {
+  auto name = stored.setting("algorithm");      // in CSV files, as CmdStan calls it
+  if (!name) name = stored.setting("sampler");  // in netCDF files
+  const auto known = std::ranges::find(all_samplers(), name, &SamplerInfo::name);
+  return known == all_samplers().end() || known->kernel;
+}
+
 /// On all cores, with a bar once it takes its time.
 std::vector<ParameterSummary> summarise_all(const std::vector<std::string>& names,
                                             const std::function<Chains(std::size_t)>& chains_of, bool quiet) {
@@ -72,9 +83,7 @@ Summarised read_files(const Settings& s) {
   if (!s.quiet) print_notes_of_files(stored);
   Summarised result{stored.setting("model").value_or(""), stored.chains, stored.draws, {}};
   result.parameters = summarise_all(stored.names, stored.column, s.quiet);
-  const auto metric = stored.setting("metric").value_or("");
-  const bool by_axes = result.model == "glm" && metric == "none";
-  result.dense_metric_may_help = !by_axes && metric != "dense";
+  result.dense_metric_may_help = stored.setting("metric") != "dense" && may_have_metric(stored);
   return result;
 }
 

@@ -45,13 +45,6 @@ int decimals_of(const ParameterSummary& s) {
 
 std::string two_digits(double x) { return number(x, positive(x) ? leading_place(x) + 1 : 0); }
 
-/// Bytes that go on with a character of UTF-8 take no room of their own.
-bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }
-
-std::size_t cells(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
-}
-
 /// Where the character of this number begins.
 std::size_t place_of(const std::string& text, std::size_t character) {
   std::size_t i = 0;
@@ -62,7 +55,7 @@ std::size_t place_of(const std::string& text, std::size_t character) {
 
 /// Beginning and end of a name, in so many characters.
 std::string cut(const std::string& name, std::size_t width) {
-  const std::size_t length = cells(name);
+  const std::size_t length = columns_in(name);
   if (length <= width || width < 5) return name;
   const std::size_t tail = (width - 2) / 2;
   return name.substr(0, place_of(name, width - 2 - tail)) + ".." + name.substr(place_of(name, length - tail));
@@ -70,7 +63,7 @@ std::string cut(const std::string& name, std::size_t width) {
 
 std::size_t widest(const std::vector<std::string>& texts) {
   std::size_t width = 0;
-  for (const auto& text : texts) width = std::max(width, cells(text));
+  for (const auto& text : texts) width = std::max(width, columns_in(text));
   return width;
 }
 
@@ -180,7 +173,7 @@ std::string summary_table(const std::vector<ParameterSummary>& summaries, const 
   for (std::size_t c = 0; c < columns; ++c) widths[c] = widest(table[c]);
   std::string text;
   for (std::size_t row = 0; row <= shown; ++row) {
-    text += table[name][row] + std::string(widths[name] - cells(table[name][row]), ' ');
+    text += table[name][row] + std::string(widths[name] - columns_in(table[name][row]), ' ');
     for (std::size_t c = mean; c < columns; ++c)
       if (!table[c].empty()) text += fmt::format("{:{}}{:>{}}", "", gap, table[c][row], widths[c]);
     text += '\n';

@@ -222,8 +222,8 @@ class Assembly {
     frame_.term_of_column = design->term_of_column();
     frame_.design = std::move(design);
     name_variables();
-    frame_.groups =
-        finish_groups(context_, plans_, group_factors_, variables, keep_, frame_.table_rows, frame_.rows);
+    frame_.groups = finish_groups(context_, plans_, std::move(group_factors_), variables, keep_,
+                                  frame_.table_rows, frame_.rows);
     frame_.state["columns"] = frame_.column_names;
     if (context_.has_old_state() &&
         options_.state.value("columns", std::vector<std::string>()) != frame_.column_names)

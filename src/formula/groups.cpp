@@ -133,16 +133,22 @@ GroupFactors build_group_factors(Context& context, const std::vector<GroupPlan>&
 }
 
 std::vector<GroupTerm> finish_groups(Context& context, const std::vector<GroupPlan>& plans,
-                                     const GroupFactors& factors, const Variables& variables,
+                                     GroupFactors factors, const Variables& variables,
                                      std::span<const std::uint8_t> keep,
                                      std::span<const std::uint32_t> table_rows, std::size_t rows) {
   std::vector<GroupTerm> groups;
   std::map<std::string, Factor> finished;
   std::map<std::string, std::vector<std::string>> strangers;
+  // How often factors are still to come: the last to take one has its codes, which are as long as the table.
+  std::map<std::string, std::size_t> uses, turns;
+  for (const auto& plan : plans)
+    if (++turns[plan.label] == 1)
+      for (const NodeId id : plan.components) ++uses[deparse(context.syntax, id)];
   for (const auto& plan : plans) {
     if (!finished.contains(plan.label)) {
-      const auto component = [&](std::size_t i) -> const Factor& {
-        return factors.at(deparse(context.syntax, plan.components[i]));
+      const auto component = [&](std::size_t i) -> Factor {
+        const std::string label = deparse(context.syntax, plan.components[i]);
+        return --uses[label] == 0 ? std::move(factors.at(label)) : factors.at(label);
       };
       Factor factor = component(0);
       for (std::size_t i = 1; i < plan.components.size(); ++i)
@@ -164,16 +170,20 @@ std::vector<GroupTerm> finish_groups(Context& context, const std::vector<GroupPl
       context.state["groups"][plan.label] = factor.levels;
       finished.emplace(plan.label, std::move(factor));
     }
-    const Factor& factor = finished.at(plan.label);
+    Factor& factor = finished.at(plan.label);
     const Design design(plan.terms, variables, context.options.contrasts);
     GroupTerm group;
     group.factor = plan.label;
     group.levels = factor.levels;
     group.new_levels = strangers[plan.label];
-    group.level_of_row.resize(rows);
-    const auto codes = factor.codes();
-    for (std::size_t i = 0; i < rows; ++i)
-      group.level_of_row[i] = codes[table_rows.empty() ? i : table_rows[i]];
+    if (--turns[plan.label] == 0 && table_rows.empty() && !factor.column) {
+      group.level_of_row = std::move(factor.own);
+    } else {
+      group.level_of_row.resize(rows);
+      const auto codes = factor.codes();
+      for (std::size_t i = 0; i < rows; ++i)
+        group.level_of_row[i] = codes[table_rows.empty() ? i : table_rows[i]];
+    }
     if (design.intercept()) {
       group.columns.emplace_back("Intercept");
       group.values.emplace_back();

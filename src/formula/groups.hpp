@@ -29,7 +29,7 @@ GroupFactors build_group_factors(Context& context, const std::vector<GroupPlan>&
 
 /// The finished blocks, in lme4's order. `table_rows` may be empty for all rows.
 std::vector<GroupTerm> finish_groups(Context& context, const std::vector<GroupPlan>& plans,
-                                     const GroupFactors& factors, const Variables& variables,
+                                     GroupFactors factors, const Variables& variables,
                                      std::span<const std::uint8_t> keep,
                                      std::span<const std::uint32_t> table_rows, std::size_t rows);
 

@@ -174,7 +174,7 @@ Syntax parse(std::string_view text) { return Parser(text).parse(); }
 void Syntax::fail(std::size_t at, const std::string& what) const {
   // A line around the place, in which every character takes one column.
   constexpr std::size_t around = 60;
-  const auto continues = [&](std::size_t i) { return (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80; };
+  const auto continues = [&](std::size_t i) { return !begins_character(text[i]); };
   std::size_t first = at > around ? at - around : 0;
   std::size_t last = std::min(text.size(), at + around);
   while (first > 0 && continues(first)) --first;

@@ -10,8 +10,6 @@
 namespace onward::glm {
 namespace {
 
-/// Updates of the log scale a sweep: they are cheap.
-constexpr std::size_t scale_moves = 3;
 constexpr std::size_t joint_moves = 2;  // of sigma and coefficients, where they are coupled
 
 }  // namespace
@@ -29,15 +27,17 @@ AxisChain::AxisChain(const Shared& shared, std::uint32_t chain, std::shared_ptr<
   prior_slopes_.assign(classes, Vector::Zero(index(width)));
   for (std::size_t k = 0; k < classes; ++k)
     for (std::size_t j = 0; j < width; ++j) beta_[k][index(j)] = s_.centre[k * width + j];
-  log_scale_ = s_.log_scale;
+  numbers_ = FamilyNumbers(s_.numbers.logs());
   eta_.assign(classes * s_.stride(), 0.0f);
   moved_.assign(s_.stride(), 0.0f);
   if (classes > 1) odds_ = others_ = moved_;
-  first_of_scale_ = width * classes + (classes > 1 ? width : 0);
+  first_of_numbers_ = width * classes + (classes > 1 ? width : 0);
   const Observations& y = s_.posterior.observations();
   // With many more rows than columns the coefficients say little of sigma.
-  coupled_ = y.family() == Family::gaussian && s_.posterior.samples_scale() && 4 * width >= y.rows();
-  const std::size_t draws = first_of_scale_ + 2 * scale_moves + (coupled_ ? 2 * joint_moves : 0);
+  coupled_ = y.family() == Family::gaussian && s_.posterior.samples_numbers() && 4 * width >= y.rows();
+  const std::size_t sampled = s_.posterior.sampled_numbers().size();
+  first_of_joint_ = first_of_numbers_ + 2 * std::max<std::size_t>(sampled * number_moves(sampled), 3);
+  const std::size_t draws = first_of_joint_ + (coupled_ ? 2 * joint_moves : 0);
   noise_.resize(draws);
   uniforms_.resize(draws);
 }
@@ -121,9 +121,12 @@ Jet AxisChain::prior_along(std::size_t k, std::size_t j, double alpha) const {
 void AxisChain::sweep_axes(const Observations& y, std::size_t k, Floats& eta) {
   const PanelColumns& x = *s_.columns;
   const std::size_t width = s_.width();
-  const double sigma = scale();
-  LineSums here =
-      y.sums({.eta = eta.data(), .next = x.column(0), .scale = sigma, .stride = x.stride()}, pool_);
+  LineSums here = y.sums({.eta = eta.data(),
+                          .next = x.column(0),
+                          .numbers = numbers_,
+                          .curvature = Curvature::touching,
+                          .stride = x.stride()},
+                         pool_);
   value_ = here.value;
   for (std::size_t j = 0; j < width; ++j) {
     const float* next = j + 1 < width ? x.column(j + 1) : nullptr;
@@ -141,7 +144,8 @@ void AxisChain::sweep_axes(const Observations& y, std::size_t k, Floats& eta) {
                                    .alpha = alpha,
                                    .next = next,
                                    .moved = moved_.data(),
-                                   .scale = sigma,
+                                   .numbers = numbers_,
+                                   .curvature = Curvature::touching,
                                    .stride = x.stride()},
                                   pool_);
     const Jet prior_there = prior_along(k, j, a);
@@ -166,7 +170,12 @@ void AxisChain::sweep_axes(const Observations& y, std::size_t k, Floats& eta) {
         prior_slopes_[k].head(index(j) + 1) -= a * axis.cwiseProduct(s_.precisions.head(index(j) + 1));
     } else if (next) {
       ++done_.again;
-      here = y.sums({.eta = eta.data(), .next = next, .scale = sigma, .stride = x.stride()}, pool_);
+      here = y.sums({.eta = eta.data(),
+                     .next = next,
+                     .numbers = numbers_,
+                     .curvature = Curvature::touching,
+                     .stride = x.stride()},
+                    pool_);
     }
   }
 }
@@ -221,18 +230,18 @@ void AxisChain::move_classes_together() {
   set_prior_slopes();
 }
 
-void AxisChain::update_scale() {
+void AxisChain::update_numbers() {
   const Observations& y = s_.posterior.observations();
-  const ScaleJets scale_jets(y, eta_.data(), pool_, y.sum_at_unit_scale(value_, scale()));
-  const auto jet = [&](double log_scale) {
-    const Jet rows = scale_jets(log_scale);
-    const Jet prior = s_.posterior.scale_prior().at_log(log_scale);
-    return Jet{rows.value + prior.value, rows.slope + prior.slope, rows.curvature + prior.curvature};
-  };
-  Jet here = jet(log_scale_);
-  for (std::size_t move = 0; move < scale_moves; ++move) {
-    const std::size_t draw = first_of_scale_ + 2 * move;
-    move_number(log_scale_, here, jet, noise_[draw], uniforms_[draw + 1], uniforms_[draw]);
+  const std::size_t moves = number_moves(s_.posterior.sampled_numbers().size());
+  std::size_t draw = first_of_numbers_;
+  for (const std::size_t i : s_.posterior.sampled_numbers()) {
+    const NumberJets jets(y, eta_.data(), pool_, numbers_, i, y.sum_at_unit_scale(value_, numbers_));
+    const auto jet = [&](double log) { return sum_of(jets(log), s_.posterior.number_prior_at(i, log)); };
+    double log = numbers_.log(i);
+    Jet here = jet(log);
+    for (std::size_t move = 0; move < moves; ++move, draw += 2)
+      move_number(log, here, jet, noise_[draw], uniforms_[draw + 1], uniforms_[draw]);
+    numbers_.set_log(i, log);
   }
 }
 
@@ -245,16 +254,15 @@ void AxisChain::move_scale_and_coefficients() {
   const std::size_t width = s_.width();
   Vector& beta = beta_[0];
   const Eigen::Map<const Vector> centre(s_.centre.data(), index(width));
-  const auto log_density_at = [&](const Vector& place, const Floats& eta, double log_scale) {
-    const double sigma = std::exp(log_scale);
-    double sum = y.constant(sigma) + y.sums({.eta = eta.data(), .scale = sigma}, pool_).value +
-                 s_.posterior.scale_prior().at_log(log_scale).value;
+  const auto log_density_at = [&](const Vector& place, const Floats& eta, const FamilyNumbers& numbers) {
+    double sum = y.constant(numbers) + y.sums({.eta = eta.data(), .numbers = numbers}, pool_).value +
+                 s_.posterior.number_prior_at(0, numbers.log(0)).value;
     for (std::size_t j = 0; j < width; ++j) sum += s_.posterior.priors()[j].at(place[index(j)]).value;
     return sum;
   };
-  double here = log_density_at(beta, eta_, log_scale_);
+  double here = log_density_at(beta, eta_, numbers_);
   for (std::size_t move = 0; move < joint_moves; ++move) {
-    const std::size_t draw = first_of_scale_ + 2 * (scale_moves + move);
+    const std::size_t draw = first_of_joint_ + 2 * move;
     constexpr double narrowest = 0.02, widest = 1;
     const double delta =
         noise_[draw] * narrowest * std::pow(widest / narrowest, uniforms_[draw + 1]);  // of any width
@@ -268,12 +276,14 @@ void AxisChain::move_scale_and_coefficients() {
     const Vector place = centre + s_.whitening.to_coefficients.triangularView<Eigen::Upper>() * u;
     Floats eta(eta_.size(), 0.0f);
     s_.columns->multiply({u.data(), width}, s_.base.data(), eta.data(), pool_);
-    const double there = log_density_at(place, eta, log_scale_ + delta);
+    FamilyNumbers numbers = numbers_;
+    numbers.set_log(0, numbers.log(0) + delta);
+    const double there = log_density_at(place, eta, numbers);
     const double log_ratio = there - here + log_jacobian;
     if (!std::isfinite(log_ratio) || !accepts(log_ratio, draw)) continue;
     beta = place;
     eta_ = std::move(eta);
-    log_scale_ += delta;
+    numbers_ = std::move(numbers);
     here = there;
   }
   set_prior_slopes();
@@ -283,7 +293,8 @@ void AxisChain::sweep(bool is_warmup) {
   ++number_;
   if (!along_axes(number_)) {
     sweep_block();
-    if (number_ % s_.settings.refresh_every == 0) refresh(false);
+    // A predictor that is stale will be computed from the coefficients, when somebody asks for it.
+    if (number_ % s_.settings.refresh_every == 0 && !eta_stale_) refresh(false);
     return;
   }
   if (eta_stale_) refresh(false);
@@ -298,7 +309,7 @@ void AxisChain::sweep(bool is_warmup) {
     sweep_classes();
   else
     sweep_axes(s_.posterior.observations(), 0, eta_);
-  if (s_.posterior.samples_scale()) update_scale();
+  if (s_.posterior.samples_numbers()) update_numbers();
   if (coupled_) move_scale_and_coefficients();
   if (number_ % s_.settings.refresh_every == 0) refresh(true);
 }
@@ -307,14 +318,15 @@ double AxisChain::log_density() { return weight_known_ ? density_ : density_from
 
 double AxisChain::density_from_rows() {
   const Observations& y = s_.posterior.observations();
-  double sum = y.constant(scale());
+  double sum = y.constant(numbers_);
   if (beta_.size() > 1)
     sum += softmax_sums(y, {.eta = eta_.data()}, pool_).value;
   else
-    sum += y.sums({.eta = eta_.data(), .scale = scale()}, pool_).value;
+    sum += y.sums({.eta = eta_.data(), .numbers = numbers_}, pool_).value;
   for (const Vector& beta : beta_)
     for (std::size_t j = 0; j < s_.width(); ++j) sum += s_.posterior.priors()[j].at(beta[index(j)]).value;
-  if (s_.posterior.samples_scale()) sum += s_.posterior.scale_prior().at_log(log_scale_).value;
+  for (const std::size_t i : s_.posterior.sampled_numbers())
+    sum += s_.posterior.number_prior_at(i, numbers_.log(i)).value;
   return sum;
 }
 
@@ -323,7 +335,8 @@ double AxisChain::draw(std::span<double> out) {
   position_.resize(out.size());
   for (std::size_t k = 0; k < beta_.size(); ++k)
     std::copy(beta_[k].begin(), beta_[k].end(), position_.begin() + static_cast<std::ptrdiff_t>(k * width));
-  if (s_.posterior.samples_scale()) position_.back() = log_scale_;
+  std::size_t next = s_.posterior.coefficients();
+  for (const std::size_t i : s_.posterior.sampled_numbers()) position_[next++] = numbers_.log(i);
   s_.posterior.constrain(position_, out);
   return log_density();
 }
@@ -343,16 +356,23 @@ ChainReport AxisChain::report() const {
   return report;
 }
 
-/// Coefficients are all that there is to it where the predictor has just been computed from them.
+/// Where the predictor has just been computed from the coefficients, or would be before it is used, these are
+/// nearly all that there is to it: a weight from a batch has other bits than one from the predictor.
 void AxisChain::transfer(Archive& archive) {
-  archive(number_, frozen_, acceptance_, log_scale_, done_.updates, done_.blocks, done_.again, done_.accepted,
-          done_.floored, done_.nonfinite, done_.largest_drift);
+  std::vector<double> logs = numbers_.logs();
+  double density = density_, weight = weight_;
+  bool known = weight_known_, stale = eta_stale_;
+  archive(number_, frozen_, acceptance_, logs, done_.updates, done_.blocks, done_.again, done_.accepted,
+          done_.floored, done_.nonfinite, done_.largest_drift, density, weight, known, stale);
   for (Vector& beta : beta_) {
     archive(beta);
     if (static_cast<std::size_t>(beta.size()) != s_.width())
       throw Error("the saved state of a chain is of a regression with other columns");
   }
-  if (archive.loading()) refresh(false);
+  if (!archive.loading()) return;
+  numbers_ = FamilyNumbers(std::move(logs));
+  refresh(false);
+  density_ = density, weight_ = weight, weight_known_ = known, eta_stale_ = stale;
 }
 
 }  // namespace onward::glm

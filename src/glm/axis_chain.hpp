@@ -25,7 +25,7 @@ struct AxisChainMaker::Shared {
   std::uint64_t seed = 1;
   std::vector<std::string> names, warnings;
   std::vector<double> centre;  // coefficients, class after class
-  double log_scale = 0;
+  FamilyNumbers numbers;       // of the family, at the mode
   std::optional<PanelColumns> columns;
   Whitening whitening;
   Floats base;                             // the predictor at the centre, class after class, offset included
@@ -34,7 +34,12 @@ struct AxisChainMaker::Shared {
   Eigen::VectorXd precisions;          // of the priors
   std::vector<double> axis_curvature;  // of the normal priors along each axis
   std::uint64_t axes_every = 1;        // one sweep in so many goes along the axes, the others are blocks
-  double log_scale_width = 1;          // of the proposals of log sigma or log phi in a block
+  // How a block proposes the logs of the numbers that are sampled: those of the mode plus an upper triangular
+  // matrix times normal numbers.
+  Eigen::MatrixXd number_spread;
+  // How far the coefficients, in whitened coordinates, are proposed to go with those logs: minus this matrix
+  // times their steps. Empty where they have nothing to do with each other.
+  Eigen::MatrixXd number_pull;
 
   std::size_t width() const { return posterior.design().columns(); }
   std::size_t classes() const { return posterior.observations().classes(); }
@@ -43,12 +48,18 @@ struct AxisChainMaker::Shared {
   void prepare_priors();
   void use(const Whitening& w, std::span<const double> at, ThreadPool& pool, bool last);
   /// How often blocks are worth their while: by the weights of a fixed number of proposals.
-  void choose_blocks(ThreadPool& pool);
+  void choose_blocks(const Mode& mode, ThreadPool& pool);
   /// Log density less that of the proposal, at places in whitened coordinates; `noise` has for each place
-  /// those, and one number for the scale. Densities themselves go to `densities`.
+  /// those, and one number for each that is sampled of the family. Densities themselves go to `densities`.
   void weigh(std::span<const double> noise, std::span<double> densities, std::span<double> weights,
              ThreadPool& pool) const;
-  std::size_t block_width() const { return width() + (posterior.samples_scale() ? 1 : 0); }
+  std::size_t block_width() const { return width() + posterior.sampled_numbers().size(); }
+  /// The family's numbers at such a place, which has these normal numbers.
+  FamilyNumbers proposed_numbers(std::span<const double> noise) const;
+  /// Adds what such steps to these numbers bring to whitened coordinates, times `sign`.
+  void add_pull(const FamilyNumbers& to, double sign, std::span<double> u) const;
+  /// From the curvatures at the mode; false if there are none to propose from.
+  bool prepare_number_proposals(const Mode& mode, ThreadPool& pool);
 };
 
 /// One chain: its coefficients, its cached predictor and its random numbers.
@@ -92,11 +103,12 @@ class AxisChain final : public Chain {
   std::vector<Vector> beta_;
   std::vector<Vector> prior_slopes_;  // derivative of the log prior by each coefficient (normal priors)
   Rule rule_;                         // of this sweep
-  double log_scale_ = 0;
-  std::vector<double> position_;    // of the last draw
-  double value_ = 0;                // sum over rows at the present place
-  std::size_t first_of_scale_ = 0;  // of the random numbers of a sweep
-  bool coupled_ = false;            // sigma and the coefficients
+  FamilyNumbers numbers_;
+  std::vector<double> position_;      // of the last draw
+  double value_ = 0;                  // sum over rows at the present place
+  std::size_t first_of_numbers_ = 0;  // among the random numbers of a sweep
+  std::size_t first_of_joint_ = 0;    // likewise, of moves of sigma and coefficients
+  bool coupled_ = false;              // sigma and the coefficients
   Floats eta_, odds_, moved_, others_;
   std::vector<double> noise_, uniforms_;
 
@@ -106,7 +118,6 @@ class AxisChain final : public Chain {
   bool weight_known_ = false, eta_stale_ = false;
   double density_ = 0, weight_ = 0;
 
-  double scale() const { return std::exp(log_scale_); }
   bool along_axes(std::uint64_t number) const;
   void sweep_block();
   void look_ahead();
@@ -117,7 +128,7 @@ class AxisChain final : public Chain {
   void sweep_classes();
   void move_classes_together();
   void move_scale_and_coefficients();
-  void update_scale();
+  void update_numbers();
   bool accepts(double log_ratio, std::size_t draw) const { return std::log(uniforms_[draw]) < log_ratio; }
 };
 

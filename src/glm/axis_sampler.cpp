@@ -4,15 +4,12 @@
 #include <atomic>
 #include <cmath>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include <fmt/format.h>
 
 #include "axis_chain.hpp"
 #include "onward/error.hpp"
 #include "onward/glm/softmax.hpp"
+#include "onward/util/memory.hpp"
 #include "sweeps.hpp"
 
 namespace onward::glm {
@@ -64,7 +61,8 @@ bool tells_all_classes(const Observations& y, const float* eta) {
 }  // namespace
 
 AxisChainMaker::AxisChainMaker(RegressionPosterior posterior, const AxisOptions& options)
-    : shared_(new Shared{std::move(posterior), options, 1, {}, {}, {}, 0, {}, {}, {}, {}, true, {}, {}}) {
+    : shared_(new Shared{
+          std::move(posterior), options, 1, {}, {}, {}, {}, {}, {}, {}, {}, true, {}, {}, 1, {}, {}}) {
   if (!(options.relaxation > 0 && options.relaxation < 2))
     throw UsageError(fmt::format("relaxation is {}: it must lie between 0 and 2", options.relaxation));
   if (options.refresh_every == 0)
@@ -93,9 +91,9 @@ void AxisChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, cons
   if (s.classes() == 1) {
     const Mode mode = find_mode(s.posterior, pool);
     s.warnings = mode.warnings;
-    s.log_scale = std::log(mode.scale);
+    s.numbers = FamilyNumbers(FamilyNumbers::of(mode.numbers).logs());
     s.use(whiten(mode.precision), mode.coefficients, pool, true);
-    if (s.settings.blocks) s.choose_blocks(pool);
+    if (s.settings.blocks) s.choose_blocks(mode, pool);
   } else {
     const Observations& y = s.posterior.observations();
     s.warnings = data_warnings(s.posterior, pool);
@@ -138,9 +136,7 @@ void AxisChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, cons
     s.columns.reset();  // the scout's way is over: room for the matrices of the classes
     const Whitening last = coordinates(weights);
     weights = {};
-#if defined(__GLIBC__)
-    malloc_trim(0);  // theirs would stay with the process, and the columns come on top
-#endif
+    give_back_memory();  // theirs would stay with the process, and the columns come on top
     s.use(last, at, pool, true);
   }
 }

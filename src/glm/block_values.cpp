@@ -42,7 +42,7 @@ void predict(const float* x, const float* u, std::size_t columns, const float* b
 
 void log_likelihoods(const PanelColumns& columns, const Observations& y, const float* base,
                      const Places& places, std::span<double> out, ThreadPool& pool) {
-  const std::size_t width = columns.columns(), count = places.scales.size();
+  const std::size_t width = columns.columns(), count = places.numbers.size();
   const std::size_t groups = (count + places_at_once - 1) / places_at_once;
   // Coefficients of a group's places beside each other; those that do not exist are 0.
   std::vector<float> u(groups * width * places_at_once, 0.0f);
@@ -66,13 +66,13 @@ void log_likelihoods(const PanelColumns& columns, const Observations& y, const f
         predict(x.data(), u.data() + g * width * places_at_once, width, at_base, eta.data());
         for (std::size_t k = g * places_at_once; k < std::min(count, (g + 1) * places_at_once); ++k)
           parts[k * pieces + piece] += y.value(
-              row, row + here, eta.data() + (k - g * places_at_once) * rows_at_once, places.scales[k]);
+              row, row + here, eta.data() + (k - g * places_at_once) * rows_at_once, places.numbers[k]);
       }
     }
   });
   for (std::size_t k = 0; k < count; ++k)
     out[k] = tree_sum<double>(std::span<const double>(parts).subspan(k * pieces, pieces)) +
-             y.constant(places.scales[k]);
+             y.constant(places.numbers[k]);
 }
 
 }  // namespace onward::glm

@@ -9,10 +9,10 @@
 
 namespace onward::glm {
 
-/// Places in the coordinates of the columns, one after the other, and the scale parameter of each.
+/// Places in the coordinates of the columns, one after the other, and the family's numbers at each.
 struct Places {
   std::span<const double> coefficients;
-  std::span<const double> scales;
+  std::span<const FamilyNumbers> numbers;
 };
 
 /// Writes the sum over rows of the log likelihood at base + columns * coefficients, constant() included. What

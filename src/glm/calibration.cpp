@@ -44,7 +44,10 @@ struct Prototype {
     parts.options.coefficients.reset();
     parts.options.intercept.reset();
     parts.options.named.clear();
-    parts.options.scale = population->scale_prior();
+    for (const std::size_t i : population->sampled_numbers()) {
+      const bool degrees = parts.y->numbers()[i].kind == NumberInfo::Kind::above_one;
+      (degrees ? parts.options.degrees : parts.options.scale) = population->number_prior(i);
+    }
   }
 
   std::string describe() const {
@@ -93,9 +96,9 @@ class Replicates {
     std::vector<double> y(parts.frame.rows);
     for (std::size_t i = 0; i < y.size(); ++i) {
       double eta = parts.frame.offset.empty() ? 0.0 : parts.frame.offset[i];
-      if (intercept) eta += drawn.reported[0];
+      if (intercept) eta += drawn.coefficients[0];
       for (std::size_t j = 0; j < model_.columns.size(); ++j)
-        eta += model_.columns[j][i] * drawn.reported[j + (intercept ? 1 : 0)];
+        eta += model_.columns[j][i] * drawn.coefficients[j + (intercept ? 1 : 0)];
       for (std::size_t t = 0; t < parts.terms.size(); ++t) {
         const GroupTerm& term = parts.terms[t];
         for (std::size_t c = 0; c < term.width(); ++c)
@@ -103,7 +106,7 @@ class Replicates {
                  drawn.effects[t][term.level_of_row[i] * term.width() + c];
       }
       RandomSequence random(stream, i);
-      y[i] = random_response(parts.family, eta, drawn.scale,
+      y[i] = random_response(parts.family, eta, drawn.numbers,
                              parts.frame.trials.empty() ? 1 : parts.frame.trials[i], random);
     }
     return y;
@@ -134,6 +137,7 @@ class Replicates {
     RowOptions rows;
     rows.trials = parts.frame.trials;
     rows.offset = parts.frame.offset;
+    if (parts.family == Family::ordinal) rows.classes = parts.y->categories();
     RegressionPosterior population(model_.design, std::make_shared<Observations>(parts.family, y, rows),
                                    parts.options, std::make_shared<ThreadPool>(1));
     const auto bits =

@@ -135,7 +135,8 @@ class Check {
                       .response = true}),
         frame_(predictions_.frame()),
         levels_(fitted, data, frame_, options.group),
-        classes_(predictions_.numbers_per_row()) {
+        classes_(predictions_.numbers_per_row()),
+        ordinal_(fitted.family == Family::ordinal) {
     for (const std::string& name : options.statistics) find_statistic(name);
     if (classes_ > 1 && !options.statistics.empty())
       throw UsageError(fmt::format(
@@ -179,7 +180,7 @@ class Check {
     take_into(0, row, values);
     if (part > 0) take_into(part, row, values);
     if (row % step_ != 0) return;
-    result_.y.push_back(frame_.y[row]);
+    result_.y.push_back(outcome(row));
     result_.part.push_back(static_cast<std::uint32_t>(part));
     for (std::size_t k = 0; k < result_.replicated.size(); ++k)
       result_.replicated[k].push_back(value_of(values, k * predictions_.draws() / result_.replicated.size()));
@@ -189,7 +190,7 @@ class Check {
     ++rows_[part];
     const std::size_t draws = predictions_.draws();
     for (std::size_t k = 0; k < classes_; ++k) {
-      const double y = classes_ == 1 ? frame_.y[row] : frame_.y[row] == static_cast<double>(k) ? 1 : 0;
+      const double y = classes_ == 1 ? outcome(row) : outcome(row) == static_cast<double>(k) ? 1 : 0;
       whole_ = whole_ && y == std::floor(y);
       observed_[part * classes_ + k].add(y, shift());
       Sums* sums = &replicated_[(part * classes_ + k) * draws];
@@ -199,6 +200,10 @@ class Check {
         sums[s].add(x[s], shift());
       }
     }
+  }
+  /// Classes count from 0, whether they are words or the numbers of an ordinal response.
+  double outcome(std::size_t row) const {
+    return frame_.y[row] - (ordinal_ && frame_.response_levels.empty() ? 1 : 0);
   }
   double shift() const { return classes_ == 1 ? shift_ : 0; }
 
@@ -264,6 +269,7 @@ class Check {
   const formula::Frame& frame_;
   Levels levels_;
   std::size_t classes_, step_ = 1;
+  bool ordinal_;
   double shift_ = 0;
   bool whole_ = true;
   std::vector<std::size_t> rows_;  // of each part

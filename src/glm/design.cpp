@@ -101,17 +101,17 @@ Design Design::from_rows(std::size_t rows, std::size_t columns, bool intercept, 
 }
 
 Design Design::from_columns(std::size_t rows, std::size_t columns, bool intercept, const ColumnSource& source,
-                            std::span<const std::string> names, ThreadPool& pool) {
+                            std::span<const std::string> names, ThreadPool& pool, bool store_ones) {
   check_size(rows, columns, intercept);
-  const std::size_t first = intercept ? 1 : 0, width = columns + first;
+  const std::size_t first = intercept && store_ones ? 1 : 0, width = columns + first;
   Design x(Storage::floats, rows, width, intercept);
-  x.intercept_ = false;  // as in from_rows
+  x.intercept_ = intercept && !store_ones;
   x.floats_.reserve(pieces_of(rows) * piece_rows * width);
   x.floats_.resize(padded_rows(rows) * width, 0.0f);
   const auto at = [&](std::size_t i, std::size_t j) -> float& {
     return x.floats_[i / block_rows * width * block_rows + j * block_rows + i % block_rows];
   };
-  for (std::size_t i = 0; intercept && i < rows; ++i) at(i, 0) = 1;
+  for (std::size_t i = 0; first > 0 && i < rows; ++i) at(i, 0) = 1;
   std::vector<ColumnSums> sums(columns);
   std::vector<double> origin(columns);
   pool.for_each(columns, [&](std::size_t j) {
@@ -232,12 +232,14 @@ void Design::subtract(const std::vector<double>& from_columns, ThreadPool& pool)
     for (std::size_t j = 0; j < columns_; ++j) subtracted_[j] += from_columns[first + j];
     return;
   }
+  const std::size_t stored_ones = ones_ && !intercept_ ? 1 : 0;
   pool.for_each(blocks(), [&](std::size_t b) {
     const std::size_t count = std::min(block_rows, rows_ - b * block_rows);
-    for (std::size_t j = first; j < columns_; ++j) {
+    for (std::size_t j = stored_ones; j < columns_; ++j) {
       float* values = floats_.data() + (b * columns_ + j) * block_rows;
+      const double less = from_columns[first - stored_ones + j];
       for (std::size_t i = 0; i < count; ++i)
-        values[i] = static_cast<float>(static_cast<double>(values[i]) - from_columns[j]);
+        values[i] = static_cast<float>(static_cast<double>(values[i]) - less);
     }
   });
 }

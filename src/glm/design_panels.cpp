@@ -16,24 +16,33 @@ constexpr std::size_t double_columns = 256;
 }  // namespace
 
 Eigen::MatrixXd Design::gram(const float* weights, ThreadPool& pool) const {
+  if (!weights) return gram(PieceSource(), pool);
+  return gram(
+      [&](std::size_t piece, std::span<float> out) {
+        std::copy_n(weights + piece * piece_rows, out.size(), out.begin());
+      },
+      pool);
+}
+
+Eigen::MatrixXd Design::gram(const PieceSource& weights, ThreadPool& pool) const {
   const auto width = static_cast<Eigen::Index>(columns());
   const std::size_t pieces = pieces_of(rows_);
   const std::size_t groups =
       std::min<std::size_t>(pieces, columns() > 1000 ? 2 : 8);  // fixed: they decide the order
   std::vector<Eigen::MatrixXd> sums(groups, Eigen::MatrixXd::Zero(width, width));
   pool.for_each(groups, [&](std::size_t g) {
-    Floats values(columns() * piece_rows);
+    Floats values(columns() * piece_rows), of_rows(piece_rows);
     for (std::size_t p = g; p < pieces; p += groups) {
       panel(p, values.data());
-      const std::size_t count = std::min(piece_rows, rows_ - p * piece_rows);
+      const std::size_t count = piece_size(p);
+      if (weights) weights(p, std::span(of_rows).first(count));
       using Matrix = Eigen::Map<const Eigen::MatrixXf, Eigen::Unaligned, Eigen::OuterStride<>>;
       const Matrix x(values.data(), static_cast<Eigen::Index>(count), width,
                      Eigen::OuterStride<>(static_cast<Eigen::Index>(piece_rows)));
       const auto accumulate = [&](auto scaled) {
         using Scaled = decltype(scaled);
         if (weights) {
-          const Eigen::Map<const Eigen::VectorXf> w(weights + p * piece_rows,
-                                                    static_cast<Eigen::Index>(count));
+          const Eigen::Map<const Eigen::VectorXf> w(of_rows.data(), static_cast<Eigen::Index>(count));
           scaled = w.cast<typename Scaled::Scalar>().cwiseMax(0).cwiseSqrt().asDiagonal() * scaled;
         }
         Scaled product = Scaled::Zero(width, width);
@@ -60,7 +69,7 @@ PanelColumns::PanelColumns(Design&& x, const Eigen::MatrixXd& matrix, ThreadPool
     : rows_(x.rows()), columns_(x.columns()) {
   const std::size_t size = pieces_of(rows_) * columns_ * piece_rows;
   // A piece of blocks and a piece of columns take the same memory.
-  if (x.storage() != Storage::floats) {
+  if (x.storage() != Storage::floats || x.intercept_) {
     values_.resize(size);
     fill(x, matrix, pool);
     x.floats_ = {};

@@ -138,63 +138,73 @@ void add_transposed_all(const Element* x, std::size_t columns, std::size_t block
   take.template operator()<1>();
 }
 
-double row_sum(const float* r, std::size_t begin, std::size_t end) {
+double row_sum(const float* r, std::size_t count) {
   double sum = 0;
-  for (std::size_t i = begin; i < end; ++i) sum += static_cast<double>(r[i]);
+  for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(r[i]);
   return sum;
 }
 
+/// One number for each column and class.
+struct Sums {
+  std::vector<double> values;
+  Sums& operator+=(const Sums& other) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += other.values[i];
+    return *this;
+  }
+};
+
 }  // namespace
 
-/// One piece of multiply: factors are [column][class], and there is one constant for each class.
-void Design::add_products(std::size_t piece, const std::vector<float>& factors,
-                          std::span<const float> constants, std::size_t classes, float* out) const {
-  const std::size_t stride = padded_rows(rows_);
-  const std::size_t begin = piece * piece_rows, end = std::min(begin + piece_rows, stride);
-  if (storage_ == Storage::sparse) {
-    for (std::size_t k = 0; k < classes; ++k)
-      std::fill(out + k * stride + begin, out + k * stride + end, constants[k]);
-    const std::size_t* starts = starts_.data() + piece * columns_;
-    for (std::size_t j = 0; j < columns_; ++j)
-      for (std::size_t e = starts[j]; e < starts[j + 1]; ++e)
-        for (std::size_t k = 0; k < classes; ++k) {
-          float& sum = out[k * stride + begin + sparse_rows_[e]];
-          sum = simd::mul_add(sparse_values_[e], factors[j * classes + k], sum);
-        }
-  } else {
-    for (std::size_t row = begin; row < end; row += block_rows) {
-      const std::size_t at = row * columns_;
-      if (storage_ == Storage::floats)
-        multiply_block_all(floats_.data() + at, factors.data(), AllColumns{columns_}, classes,
-                           constants.data(), out + row, stride);
-      else
-        multiply_block_all(
-            bytes_.data() + at, factors.data(),
-            ListedColumns{nonzero_.data() + nonzero_starts_[row / block_rows],
-                          nonzero_starts_[row / block_rows + 1] - nonzero_starts_[row / block_rows]},
-            classes, constants.data(), out + row, stride);
-    }
-  }
-  if (end == stride)
-    for (std::size_t k = 0; k < classes; ++k)
-      std::fill(out + k * stride + rows_, out + (k + 1) * stride, 0.0f);
-}
-
-void Design::multiply(std::span<const double> v, std::size_t classes, float* out, ThreadPool& pool) const {
+Design::Factors Design::factors(std::span<const double> v, std::size_t classes) const {
   const std::size_t first = intercept_ ? 1 : 0;
-  std::vector<float> factors(columns_ * classes), constants(classes);
+  Factors f{classes, std::vector<float>(columns_ * classes), std::vector<float>(classes)};
   for (std::size_t k = 0; k < classes; ++k) {
     const double* w = v.data() + k * columns();
     double shift = 0;
     for (std::size_t j = 0; j < columns_; ++j) {
-      factors[j * classes + k] = static_cast<float>(w[first + j] * static_cast<double>(scale_));
+      f.factors[j * classes + k] = static_cast<float>(w[first + j] * static_cast<double>(scale_));
       shift += w[first + j];
     }
     double constant = (intercept_ ? w[0] : 0.0) + static_cast<double>(shift_) * shift;
     for (std::size_t j = 0; j < subtracted_.size(); ++j) constant -= subtracted_[j] * w[first + j];
-    constants[k] = static_cast<float>(constant);
+    f.constants[k] = static_cast<float>(constant);
   }
-  pool.for_each(pieces_of(rows_), [&](std::size_t p) { add_products(p, factors, constants, classes, out); });
+  return f;
+}
+
+void Design::multiply(const Factors& v, std::size_t piece, float* out, std::size_t stride) const {
+  const std::size_t begin = piece * piece_rows, count = piece_size(piece), padded = padded_rows(count);
+  const std::size_t classes = v.classes;
+  if (storage_ == Storage::sparse) {
+    for (std::size_t k = 0; k < classes; ++k) std::fill_n(out + k * stride, padded, v.constants[k]);
+    const std::size_t* starts = starts_.data() + piece * columns_;
+    for (std::size_t j = 0; j < columns_; ++j)
+      for (std::size_t e = starts[j]; e < starts[j + 1]; ++e)
+        for (std::size_t k = 0; k < classes; ++k) {
+          float& sum = out[k * stride + sparse_rows_[e]];
+          sum = simd::mul_add(sparse_values_[e], v.factors[j * classes + k], sum);
+        }
+  } else {
+    for (std::size_t row = 0; row < padded; row += block_rows) {
+      const std::size_t at = (begin + row) * columns_, block = (begin + row) / block_rows;
+      if (storage_ == Storage::floats)
+        multiply_block_all(floats_.data() + at, v.factors.data(), AllColumns{columns_}, classes,
+                           v.constants.data(), out + row, stride);
+      else
+        multiply_block_all(bytes_.data() + at, v.factors.data(),
+                           ListedColumns{nonzero_.data() + nonzero_starts_[block],
+                                         nonzero_starts_[block + 1] - nonzero_starts_[block]},
+                           classes, v.constants.data(), out + row, stride);
+    }
+  }
+  for (std::size_t k = 0; k < classes; ++k)
+    std::fill(out + k * stride + count, out + k * stride + padded, 0.0f);
+}
+
+void Design::multiply(std::span<const double> v, std::size_t classes, float* out, ThreadPool& pool) const {
+  const Factors f = factors(v, classes);
+  pool.for_each(pieces_of(rows_),
+                [&](std::size_t p) { multiply(f, p, out + p * piece_rows, padded_rows(rows_)); });
 }
 
 void Design::multiply_block(std::size_t first, std::span<const double> v, float* out,
@@ -214,55 +224,66 @@ void Design::multiply_block(std::size_t first, std::span<const double> v, float*
   }
 }
 
+void Design::multiply_transposed_piece(std::size_t piece, const float* r, std::size_t classes,
+                                       std::size_t stride, std::span<double> out) const {
+  const std::size_t width = columns(), first = intercept_ ? 1 : 0;
+  const std::size_t begin = piece * piece_rows, count = piece_size(piece), padded = padded_rows(count);
+  const auto factor = static_cast<double>(scale_);
+  std::fill(out.begin(), out.end(), 0.0);
+  if (storage_ == Storage::sparse) {
+    const std::size_t* starts = starts_.data() + piece * columns_;
+    for (std::size_t k = 0; k < classes; ++k)
+      for (std::size_t j = 0; j < columns_; ++j) {
+        double sum = 0;
+        for (std::size_t e = starts[j]; e < starts[j + 1]; ++e)
+          sum +=
+              static_cast<double>(sparse_values_[e]) * static_cast<double>(r[k * stride + sparse_rows_[e]]);
+        out[k * width + first + j] = sum;
+      }
+  } else {
+    for (std::size_t row = 0; row < padded; row += group_blocks * block_rows) {
+      const std::size_t blocks = std::min(group_blocks, (padded - row) / block_rows);
+      const std::size_t at = (begin + row) * columns_;
+      if (storage_ == Storage::floats)
+        add_transposed_all(floats_.data() + at, columns_, blocks, nullptr, r + row, stride, classes, factor,
+                           out.data() + first, width);
+      else
+        add_transposed_all(bytes_.data() + at, columns_, blocks,
+                           group_nonzero_.data() + (begin + row) / (group_blocks * block_rows) * columns_,
+                           r + row, stride, classes, factor, out.data() + first, width);
+    }
+  }
+  if (!intercept_ && shift_ == 0 && subtracted_.empty()) return;
+  for (std::size_t k = 0; k < classes; ++k) {
+    const double total = row_sum(r + k * stride, count);
+    if (intercept_) out[k * width] = total;
+    for (std::size_t j = 0; j < subtracted_.size(); ++j) out[k * width + first + j] -= subtracted_[j] * total;
+    for (std::size_t j = 0; shift_ != 0 && j < columns_; ++j)
+      out[k * width + first + j] += static_cast<double>(shift_) * total;
+  }
+}
+
 void Design::multiply_transposed(const float* r, std::size_t classes, std::span<double> out,
                                  ThreadPool& pool) const {
-  struct Sums {
-    std::vector<double> values;
-    Sums& operator+=(const Sums& other) {
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] += other.values[i];
-      return *this;
-    }
-  };
-  const std::size_t stride = padded_rows(rows_), width = columns(), first = intercept_ ? 1 : 0;
   std::vector<Sums> parts(pieces_of(rows_));
   pool.for_each(parts.size(), [&](std::size_t p) {
-    auto& sums = parts[p].values;
-    sums.assign(width * classes, 0.0);
-    const std::size_t begin = p * piece_rows, end = std::min(begin + piece_rows, stride);
-    const std::size_t last_row = std::min(end, rows_);
-    const auto factor = static_cast<double>(scale_);
-    if (storage_ == Storage::sparse) {
-      const std::size_t* starts = starts_.data() + p * columns_;
-      for (std::size_t k = 0; k < classes; ++k)
-        for (std::size_t j = 0; j < columns_; ++j) {
-          double sum = 0;
-          for (std::size_t e = starts[j]; e < starts[j + 1]; ++e)
-            sum += static_cast<double>(sparse_values_[e]) *
-                   static_cast<double>(r[k * stride + begin + sparse_rows_[e]]);
-          sums[k * width + first + j] = sum;
-        }
-    } else {
-      for (std::size_t row = begin; row < end; row += group_blocks * block_rows) {
-        const std::size_t blocks = std::min(group_blocks, (end - row) / block_rows);
-        const std::size_t at = row * columns_;
-        if (storage_ == Storage::floats)
-          add_transposed_all(floats_.data() + at, columns_, blocks, nullptr, r + row, stride, classes, factor,
-                             sums.data() + first, width);
-        else
-          add_transposed_all(bytes_.data() + at, columns_, blocks,
-                             group_nonzero_.data() + row / (group_blocks * block_rows) * columns_, r + row,
-                             stride, classes, factor, sums.data() + first, width);
-      }
-    }
-    if (intercept_ || shift_ != 0 || !subtracted_.empty())
-      for (std::size_t k = 0; k < classes; ++k) {
-        const double total = row_sum(r + k * stride, begin, last_row);
-        if (intercept_) sums[k * width] = total;
-        for (std::size_t j = 0; j < subtracted_.size(); ++j)
-          sums[k * width + first + j] -= subtracted_[j] * total;
-        for (std::size_t j = 0; shift_ != 0 && j < columns_; ++j)
-          sums[k * width + first + j] += static_cast<double>(shift_) * total;
-      }
+    parts[p].values.resize(columns() * classes);
+    multiply_transposed_piece(p, r + p * piece_rows, classes, padded_rows(rows_), parts[p].values);
+  });
+  const Sums total = tree_sum<Sums>(parts);
+  std::copy(total.values.begin(), total.values.end(), out.begin());
+}
+
+void Design::multiply_transposed(const PieceSource& r, std::span<double> out, ThreadPool& pool) const {
+  std::vector<Sums> parts(pieces_of(rows_));
+  pool.for_each(parts.size(), [&](std::size_t p) {
+    alignas(64) std::array<float, piece_rows> made;
+    const std::size_t count = piece_size(p);
+    r(p, std::span(made).first(count));
+    std::fill(made.begin() + static_cast<std::ptrdiff_t>(count),
+              made.begin() + static_cast<std::ptrdiff_t>(padded_rows(count)), 0.0f);
+    parts[p].values.resize(columns());
+    multiply_transposed_piece(p, made.data(), 1, piece_rows, parts[p].values);
   });
   const Sums total = tree_sum<Sums>(parts);
   std::copy(total.values.begin(), total.values.end(), out.begin());

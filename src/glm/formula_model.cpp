@@ -14,6 +14,8 @@
 #include "onward/glm/prior_words.hpp"
 #include "onward/model/registry.hpp"
 #include "onward/table/read_table.hpp"
+#include "onward/util/memory.hpp"
+#include "onward/util/printable.hpp"
 #include "onward/util/suggest.hpp"
 
 namespace onward::glm {
@@ -70,7 +72,7 @@ ReadTableOptions table_options(const OptionValues& given) {
 }
 
 /// What the family makes of the response.
-void check_response(const formula::Frame& frame, Family family) {
+void check_response(const formula::Frame& frame, const Table& table, Family family) {
   if (frame.y.empty() && frame.rows > 0) throw UsageError("the formula has no response: write it as y ~ x");
   if (frame.response_levels.empty()) return;
   const bool two = family == Family::bernoulli || family == Family::probit || family == Family::cloglog;
@@ -78,14 +80,21 @@ void check_response(const formula::Frame& frame, Family family) {
     throw Error(fmt::format("the response {} has {} levels ({}): the {} family needs two of them",
                             frame.response_name, frame.response_levels.size(), joined(frame.response_levels),
                             to_string(family)));
-  if (!two && family != Family::categorical)
-    throw Error(fmt::format("the response {} is text ({}, ...): the {} family needs numbers",
-                            frame.response_name, frame.response_levels.front(), to_string(family)));
+  if (two || family == Family::categorical || family == Family::ordinal) return;
+  const auto column = table.look_up(frame.response_name);
+  if (column && column->text_among_numbers())
+    throw Error(fmt::format(
+        "the response {} must be a number, and {}:{} has \"{}\" in this column: correct the entry, "
+        "or name it among the words for missing values",
+        frame.response_name, table.source(), column->text_among_numbers()->line,
+        printable(column->text_among_numbers()->text)));
+  throw Error(fmt::format("the response {} is text ({}, ...): the {} family needs numbers",
+                          frame.response_name, frame.response_levels.front(), to_string(family)));
 }
 
 std::shared_ptr<const Observations> observations_of(const formula::Frame& frame, const Table& table,
                                                     Family family) {
-  check_response(frame, family);
+  check_response(frame, table, family);
   if (family == Family::binomial && frame.trials.empty())
     throw UsageError(
         "the binomial family needs the number of trials of each row: write the response as `successes | "
@@ -99,11 +108,16 @@ std::shared_ptr<const Observations> observations_of(const formula::Frame& frame,
   options.weights = frame.weights;
   options.trials = frame.trials;
   options.offset = frame.offset;
-  if (family == Family::categorical) options.classes = frame.response_levels.size();
+  if (family == Family::categorical || family == Family::ordinal)
+    options.classes = frame.response_levels.size();
   options.place = [&](std::size_t row) {
     return table.place_of_row(frame.table_rows.empty() ? row : frame.table_rows[row]);
   };
-  return std::make_shared<const Observations>(family, frame.y, options);
+  if (family != Family::ordinal || frame.response_levels.empty())
+    return std::make_shared<const Observations>(family, frame.y, options);
+  std::vector<double> y = frame.y;  // levels are numbered from 0, and ordered classes from 1
+  for (double& label : y) ++label;
+  return std::make_shared<const Observations>(family, y, options);
 }
 
 std::vector<GroupTerm> terms_of(std::vector<formula::GroupTerm> groups) {
@@ -181,6 +195,22 @@ nlohmann::ordered_json groups_json(const std::vector<GroupTerm>& terms) {
   return list;
 }
 
+/// Groups whose standard deviation the data cannot tell from what the family has itself for single rows. For
+/// counts such groups are a way to let them vary more.
+std::vector<std::string> notes_on_single_rows(const FormulaParts& parts) {
+  const bool counts = parts.family == Family::binomial || parts.family == Family::poisson ||
+                      parts.family == Family::negative_binomial ||
+                      parts.family == Family::zero_inflated_poisson;
+  std::vector<std::string> notes;
+  for (const GroupTerm& term : parts.terms)
+    if (!counts && term.count() == parts.frame.rows)
+      notes.push_back(fmt::format(
+          "every level of {} has one row: its effects cannot be told from what varies from row to "
+          "row anyway, so that the priors decide and chains mix slowly. Leave the term out.",
+          term.factor));
+  return notes;
+}
+
 }  // namespace
 
 FormulaParts read_formula(const OptionValues& given, ThreadPool& pool) {
@@ -190,30 +220,33 @@ FormulaParts read_formula(const OptionValues& given, ThreadPool& pool) {
   const formula::Formula formula(given.text("formula"));
   ReadTableOptions reading = table_options(given);
   if (!formula.has_dot()) reading.keep = formula.variables();
-  const Table table = read_table(given.text("data"), reading);
+  Table table = read_table(given.text("data"), reading);
   formula::FrameOptions frame_options;
   if (given.text("contrasts") == "sum") frame_options.contrasts = formula::Contrasts::sum;
   if (given.text("missing") == "refuse") frame_options.missing = formula::Missing::refuse;
   if (given.has("levels")) frame_options.levels = levels_of(given.text("levels"));
   formula::Frame& frame = parts.frame;
   frame = make_frame(formula, table, frame_options);
+  table.give_back_columns();  // the frame keeps those that predictors are made of
   parts.notes = table.notes();
   parts.notes.insert(parts.notes.end(), frame.notes.begin(), frame.notes.end());
   parts.y = observations_of(frame, table, parts.family);
+  frame.y = {};
   parts.options = posterior_options(given, parts.family, frame.intercept, frame.column_names);
   parts.options.intercept_name = "(Intercept)";
   parts.design = std::make_shared<Design>(Design::from_columns(
       frame.rows, frame.column_names.size(), frame.intercept,
       [&](std::size_t j, std::size_t first, std::span<double> out) { frame.column(j, first, out); },
-      frame.column_names, pool));
+      frame.column_names, pool, frame.groups.empty()));  // with groups nobody transforms the columns
   parts.terms = terms_of(std::move(frame.groups));
+  std::ranges::move(notes_on_single_rows(parts), std::back_inserter(parts.notes));
   parts.statements = parse_priors(given.text("prior"));
   return parts;
 }
 
 std::vector<GroupPriors> group_priors(const FormulaParts& parts, const RegressionPosterior& population) {
   std::vector<GroupPriors> priors;
-  if (!parts.terms.empty()) priors = MixedPosterior(population, parts.terms).priors();
+  if (!parts.terms.empty()) priors = default_group_priors(population.observations(), parts.terms);
   apply_priors(parts.statements, parts.terms, priors);
   return priors;
 }
@@ -223,6 +256,8 @@ Model build_from_formula(const OptionValues& given, const BuildFor& what_for) {
       std::make_shared<ThreadPool>(what_for.run != nullptr ? threads_or_all(what_for.run->threads) : 1);
   FormulaParts parts = read_formula(given, *pool);
   formula::Frame& frame = parts.frame;
+  frame.design.reset();  // and with it the columns of the table
+  give_back_memory();
   std::vector<std::string>& notes = parts.notes;
   RegressionPosterior population(std::move(parts.design), parts.y, std::move(parts.options), pool);
 
@@ -262,7 +297,8 @@ FittedRegression FittedRegression::from_json(const nlohmann::ordered_json& model
   fitted.data = given.text("data");
   fitted.formula = given.text("formula");
   fitted.table = table_options(given);
-  if (has_scale(fitted.family)) fitted.known_scale = given.number(scale_name(fitted.family));
+  for (const NumberInfo& number : family_numbers(fitted.family))
+    fitted.known.push_back(given.number(number.name));
   const nlohmann::ordered_json about =
       model.value(nlohmann::ordered_json::json_pointer("/derived/formula"), nlohmann::ordered_json::object());
   if (!about.contains("state")) throw UsageError("the model has no `state` of its formula");

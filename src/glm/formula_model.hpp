@@ -13,7 +13,7 @@ namespace onward::glm {
 /// What a formula and a table come to, before there is a posterior.
 struct FormulaParts {
   Family family = Family::gaussian;
-  formula::Frame frame;  ///< without its groups, which are `terms`
+  formula::Frame frame;  ///< without its groups, which are `terms`, and its response, which is `y`
   std::vector<std::string> notes;
   std::shared_ptr<const Observations> y;
   std::shared_ptr<Design> design;

@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "covariance.hpp"
+#include "group_scratch.hpp"
 #include "onward/error.hpp"
+#include "row_loop.hpp"
 #include "sweeps.hpp"
 
 namespace onward::glm {
@@ -38,7 +40,7 @@ GroupChain::GroupChain(const Shared& shared, std::uint32_t chain, std::shared_pt
       stream_(shared.seed, chain),
       rule_(careful_rule),
       beta_(Eigen::Map<const Vector>(shared.start.data(), index(shared.start.size()))),
-      log_scale_(shared.log_scale),
+      numbers_(shared.number_logs),
       precision_(shared.precision),
       coefficients_(shared.precision) {
   for (const GroupTerm& term : s_.posterior.terms()) {
@@ -71,26 +73,32 @@ void GroupChain::start() {
 /// The predictor from what is sampled.
 void GroupChain::refresh(bool check) {
   const std::size_t rows = s_.y().rows();
-  Floats fresh(eta_.size(), 0.0f);
-  s_.x().multiply({beta_.data(), static_cast<std::size_t>(beta_.size())}, fresh.data(), pool_);
-  for (std::size_t i = 0; i < s_.y().offset().size(); ++i) fresh[i] += s_.y().offset()[i];
-  for (std::size_t t = 0; t < terms_.size(); ++t) {
-    const std::vector<float> effects(terms_[t].effects.begin(), terms_[t].effects.end());
-    s_.rows[t].move(fresh.data(), effects.data(), pool_);
-  }
-  if (check)
-    for (std::size_t i = 0; i < rows; ++i)
-      done_.largest_drift = std::max(done_.largest_drift, std::abs(static_cast<double>(fresh[i] - eta_[i])));
-  eta_ = std::move(fresh);
+  const Design::Factors beta = s_.x().factors({beta_.data(), static_cast<std::size_t>(beta_.size())});
+  const Floats& offset = s_.y().offset();
+  std::vector<std::vector<float>> effects;
+  for (const TermState& state : terms_) effects.emplace_back(state.effects.begin(), state.effects.end());
+  std::vector<double> drift(pieces_of(rows), 0.0);
+  for_each_piece(rows, pool_, [&](std::size_t piece, std::size_t begin, std::size_t end) {
+    float *fresh = piece_scratch().place.data(), *eta = eta_.data() + begin;
+    s_.x().multiply(beta, piece, fresh);
+    for (std::size_t i = begin; i < end && !offset.empty(); ++i) fresh[i - begin] += offset[i];
+    for (std::size_t t = 0; t < terms_.size(); ++t) s_.rows[t].move(begin, end, fresh, effects[t].data());
+    for (std::size_t i = 0; check && i < end - begin; ++i)
+      drift[piece] = std::max(drift[piece], std::abs(static_cast<double>(fresh[i] - eta[i])));
+    std::copy_n(fresh, end - begin, eta);
+  });
+  for (const double one : drift) done_.largest_drift = std::max(done_.largest_drift, one);
 }
 
 /// What holds the coefficients where the chain is now, effects given.
 void GroupChain::learn_precision() {
   if (s_.y().family() == Family::gaussian) return;  // known at every step
-  Floats slopes(eta_.size(), 0.0f), weights(eta_.size(), 0.0f);
-  s_.y().row_slopes(eta_.data(), scale(), slopes.data(), weights.data(), pool_);
-  for (float& weight : weights) weight = std::max(weight, 0.0f);
-  Eigen::MatrixXd precision = s_.x().gram(weights.data(), pool_);
+  const auto weights = [&](std::size_t piece, std::span<float> out) {
+    const std::size_t begin = piece * piece_rows;
+    s_.y().row_slopes(begin, begin + out.size(), eta_.data() + begin, numbers_, nullptr, out.data());
+    for (float& weight : out) weight = std::max(weight, 0.0f);
+  };
+  Eigen::MatrixXd precision = s_.x().gram(weights, pool_);
   for (Eigen::Index j = 0; j < precision.rows(); ++j)
     precision(j, j) += s_.posterior.population().priors()[static_cast<std::size_t>(j)].precision();
   const Eigen::LLT<Eigen::MatrixXd> factor(precision);
@@ -123,8 +131,8 @@ void GroupChain::apply(Move move) {
     case Move::correlations:
       for (std::size_t t = 0; t < terms_.size(); ++t) turn_correlations(t);
       break;
-    case Move::family_scale:
-      update_family_scale();
+    case Move::family_numbers:
+      update_family_numbers();
       break;
   }
 }
@@ -136,7 +144,7 @@ void GroupChain::sweep() {
   rule_ = !frozen_ || number_ % careful_every == 0 ? careful_rule : Rule{s_.settings.relaxation, 0, anywhere};
   using enum Move;
   for (const Move move :
-       {levels, coefficients, shifts, nested, scales, stretches, correlations, family_scale})
+       {levels, coefficients, shifts, nested, scales, stretches, correlations, family_numbers})
     apply(move);
   if (!frozen_ && std::ranges::find(metric_sweeps, number_) != std::end(metric_sweeps)) learn_precision();
   if (number_ % s_.settings.refresh_every == 0) refresh(true);
@@ -158,7 +166,8 @@ const std::vector<double>& GroupChain::place() {
     put(at.correlations[t], terms_[t].correlations);
     put(at.effects[t], terms_[t].effects);
   }
-  if (s_.posterior.population().samples_scale()) position_[at.scale] = log_scale_;
+  std::size_t next = at.numbers;
+  for (const std::size_t i : s_.posterior.population().sampled_numbers()) position_[next++] = numbers_.log(i);
   return position_;
 }
 
@@ -174,14 +183,15 @@ void GroupChain::set_place(VectorView theta) {
     take(at.effects[t], terms_[t].effects);
     terms_[t].derive(terms_[t].log_sds.size());
   }
-  if (s_.posterior.population().samples_scale()) log_scale_ = theta[at.scale];
+  std::size_t from = at.numbers;
+  for (const std::size_t i : s_.posterior.population().sampled_numbers()) numbers_.set_log(i, theta[from++]);
   refresh(false);
 }
 
 double GroupChain::draw(std::span<double> out) {
   place();
   s_.posterior.constrain(position_, out);
-  return s_.y().constant(scale()) + s_.y().sums({.eta = eta_.data(), .scale = scale()}, pool_).value +
+  return s_.y().constant(numbers_) + s_.y().sums({.eta = eta_.data(), .numbers = numbers_}, pool_).value +
          s_.posterior.log_prior(position_);
 }
 
@@ -195,8 +205,9 @@ ChainReport GroupChain::report() const {
 
 /// The predictor is computed from the rest where a chain may be saved.
 void GroupChain::transfer(Archive& archive) {
-  archive(number_, frozen_, acceptance_, log_scale_, done_.updates, done_.accepted, done_.passes,
-          done_.nonfinite, done_.largest_drift, beta_, precision_);
+  std::vector<double> logs = numbers_.logs();
+  archive(number_, frozen_, acceptance_, logs, done_.updates, done_.accepted, done_.passes, done_.nonfinite,
+          done_.largest_drift, beta_, precision_);
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     TermState& state = terms_[t];
     const std::size_t size = state.effects.size();
@@ -206,6 +217,7 @@ void GroupChain::transfer(Archive& archive) {
     if (archive.loading()) state.derive(state.log_sds.size());
   }
   if (!archive.loading()) return;
+  numbers_ = FamilyNumbers(std::move(logs));
   if (static_cast<std::size_t>(beta_.size()) != s_.start.size())
     throw Error("the saved state of a chain is of a regression with other columns");
   coefficients_.compute(precision_);

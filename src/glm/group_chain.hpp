@@ -26,13 +26,13 @@ struct GroupChainMaker::Shared {
   GroupOptions settings;
   std::uint64_t seed = 1;
   std::vector<std::string> names, warnings;
-  std::vector<GroupRows> rows = {};      // of each term
-  std::vector<Shift> shifts = {};        // between coefficients and the effects of a term
-  std::vector<NestedShift> nested = {};  // between the effects of two terms
-  std::vector<double> start = {};        // coefficients
-  Eigen::MatrixXd precision = {};        // of the coefficients at the start, effects left out
-  Eigen::MatrixXd gram = {};             // X^T W X, gaussian alone
-  double log_scale = 0;
+  std::vector<GroupRows> rows = {};                   // of each term
+  std::vector<Shift> shifts = {};                     // between coefficients and the effects of a term
+  std::vector<NestedShift> nested = {};               // between the effects of two terms
+  std::vector<double> start = {};                     // coefficients
+  Eigen::MatrixXd precision = {};                     // of the coefficients at the start, effects left out
+  Eigen::MatrixXd gram = {};                          // X^T W X, gaussian alone
+  std::vector<double> number_logs = {};               // of the family, there
   std::vector<std::vector<double>> typical_sds = {};  // of each term: where chains start, roughly
 
   const Observations& y() const { return posterior.population().observations(); }
@@ -70,7 +70,7 @@ class GroupChain final : public Chain {
   void transfer(Archive& archive) override;
 
   /// The kinds of moves of a sweep, so that tests can ask for them one by one.
-  enum class Move { levels, coefficients, shifts, nested, scales, stretches, correlations, family_scale };
+  enum class Move { levels, coefficients, shifts, nested, scales, stretches, correlations, family_numbers };
   void apply(Move move);
   void sweep();
   /// What is sampled, as the posterior has it, and the same put in place.
@@ -86,10 +86,9 @@ class GroupChain final : public Chain {
   void update_scales(std::size_t t);
   void stretch(std::size_t t, std::size_t column);
   void turn_correlations(std::size_t t);
-  void update_family_scale();
+  void update_family_numbers();
   void learn_precision();
   void refresh(bool check);
-  double scale() const { return std::exp(log_scale_); }
   /// The number of the next set of random numbers of this sweep.
   std::uint64_t next() { return (number_ << 12) + drawn_++; }
   double normal() { return stream_.normal(next(), Purpose::noise); }
@@ -111,7 +110,7 @@ class GroupChain final : public Chain {
   Rule rule_;
   Vector beta_;
   std::vector<TermState> terms_;
-  double log_scale_ = 0;
+  FamilyNumbers numbers_;
   Eigen::MatrixXd precision_;  // of the coefficients given the effects, as learned in warm-up
   Eigen::LLT<Eigen::MatrixXd> coefficients_;
   Floats eta_;

@@ -8,8 +8,10 @@
 #include "group_chain.hpp"
 #include "group_scratch.hpp"
 #include "level_proposal.hpp"
+#include "row_loop.hpp"
 
 namespace onward::glm {
+
 void GroupChain::update_levels(std::size_t t) {
   const GroupRows& rows = s_.rows[t];
   const GroupTerm& term = rows.term();
@@ -19,7 +21,7 @@ void GroupChain::update_levels(std::size_t t) {
   w.here.resize(levels * each);
   w.delta.resize(levels * q);
   w.noise.resize(levels * q);
-  rows.sums(eta_.data(), nullptr, scale(), w.here, pool_);
+  rows.sums(eta_.data(), nullptr, numbers_, w.here, pool_);
   ++done_.passes;
   stream_.normals(next(), Purpose::noise, w.noise);
   // A gaussian level is exactly normal given the rest: what is proposed needs no test, and no clipping.
@@ -38,7 +40,7 @@ void GroupChain::update_levels(std::size_t t) {
   if (!exact) {
     w.there.resize(levels * each);
     w.tests.resize(levels);
-    rows.sums(eta_.data(), w.delta.data(), scale(), w.there, pool_);
+    rows.sums(eta_.data(), w.delta.data(), numbers_, w.there, pool_);
     ++done_.passes;
     stream_.uniforms(next(), Purpose::accept, w.tests);
     std::array<double, 32> moved;
@@ -69,12 +71,10 @@ void GroupChain::update_coefficients() {
   const Observations& y = s_.y();
   const auto& priors = s_.posterior.population().priors();
   const std::size_t width = x.columns();
-  GroupScratch& w = group_scratch();
-  w.direction.assign(eta_.size(), 0.0f);
-  w.slopes.assign(eta_.size(), 0.0f);
   const bool gaussian = y.family() == Family::gaussian;
   if (gaussian) {  // whose precision is known, given sigma
-    precision_ = s_.gram / (scale() * scale());
+    const double sigma = numbers_.values()[0];
+    precision_ = s_.gram / (sigma * sigma);
     for (std::size_t j = 0; j < width; ++j) precision_(index(j), index(j)) += priors[j].precision();
     coefficients_.compute(precision_);
   }
@@ -84,11 +84,26 @@ void GroupChain::update_coefficients() {
   // Now and then shorter steps, which are taken where the metric does not fit.
   if (!exact && number_ % 4 == 3) rule.relaxation = 0.3;
   if (!exact && number_ % 16 == 9) rule.relaxation = 0.05;
-  const auto propose_from = [&](const Vector& beta, const Floats& eta, double& value) {
-    value = y.row_slopes(eta.data(), scale(), w.slopes.data(), nullptr, pool_);
-    ++done_.passes;
+  // The predictor of a piece after a step, made anew each time rather than kept for all rows.
+  const auto moved_piece = [&](const Design::Factors& step, std::size_t piece, std::size_t count) {
+    PieceScratch& w = piece_scratch();
+    x.multiply(step, piece, w.direction.data());
+    const float* eta = eta_.data() + piece * piece_rows;
+    for (std::size_t i = 0; i < count; ++i) w.place[i] = eta[i] + w.direction[i];
+    return w.place.data();
+  };
+  std::vector<double> values(pieces_of(y.rows()));
+  const auto propose_from = [&](const Vector& beta, const Design::Factors* step, double& value) {
     Vector slope(index(width));
-    x.multiply_transposed(w.slopes.data(), 1, {slope.data(), width}, pool_);
+    x.multiply_transposed(
+        [&](std::size_t piece, std::span<float> slopes) {
+          const std::size_t begin = piece * piece_rows;
+          const float* eta = step ? moved_piece(*step, piece, slopes.size()) : eta_.data() + begin;
+          values[piece] = y.row_slopes(begin, begin + slopes.size(), eta, numbers_, slopes.data(), nullptr);
+        },
+        {slope.data(), width}, pool_);
+    value = tree_sum<double>(values);
+    ++done_.passes;
     for (std::size_t j = 0; j < width; ++j) {
       const Jet prior = priors[j].at(beta[index(j)]);
       value += prior.value;
@@ -102,18 +117,16 @@ void GroupChain::update_coefficients() {
   };
   const double spread = std::sqrt(rule.relaxation * (2 - rule.relaxation));
   double value_here = 0, value_there = 0;
-  const Vector forward = propose_from(beta_, eta_, value_here);
+  const Vector forward = propose_from(beta_, nullptr, value_here);
   Vector z(index(width));
   stream_.normals(next(), Purpose::noise, {z.data(), width});
   const Vector whitened = forward + spread * z;
   const Vector step = coefficients_.matrixU().solve(whitened);
-  x.multiply({step.data(), width}, w.direction.data(), pool_);
-  w.moved.resize(eta_.size());
-  for (std::size_t i = 0; i < eta_.size(); ++i) w.moved[i] = eta_[i] + w.direction[i];
+  const Design::Factors along = x.factors({step.data(), width});
   bool accepted = exact;
   const Vector moved = beta_ + step;
   if (!exact) {
-    const Vector back = propose_from(moved, w.moved, value_there);
+    const Vector back = propose_from(moved, &along, value_there);
     const double log_ratio = value_there - value_here -
                              0.5 * (whitened + back).squaredNorm() / (spread * spread) +
                              0.5 * z.squaredNorm();
@@ -123,7 +136,9 @@ void GroupChain::update_coefficients() {
   count(accepted);
   if (!accepted) return;
   beta_ = moved;
-  eta_.swap(w.moved);
+  for_each_piece(y.rows(), pool_, [&](std::size_t piece, std::size_t begin, std::size_t end) {
+    std::copy_n(moved_piece(along, piece, end - begin), end - begin, eta_.data() + begin);
+  });
 }
 
 /// Normal given everything else, up to priors of coefficients that are not: these are in the test.

@@ -33,7 +33,7 @@ GroupRows::GroupRows(const Observations& y, const GroupTerm& term) : y_(y), term
 }
 
 void GroupRows::sums_of_part(std::size_t begin, std::size_t end, const float* eta, const float* delta,
-                             double scale, double* out) const {
+                             std::span<const double> of_family, double* out) const {
   alignas(64) Buffer place, value, slope, weight;
   const std::size_t q = term_.width(), each = numbers();
   const std::uint32_t* level = term_.level_of_row.data();
@@ -53,7 +53,7 @@ void GroupRows::sums_of_part(std::size_t begin, std::size_t end, const float* et
           0.0f);
       at = place.data();
     }
-    y_.jets(first, first + count, at, scale, value.data(), slope.data(), weight.data());
+    y_.jets(first, first + count, at, of_family, value.data(), slope.data(), weight.data());
     if (ones) {
       for (std::size_t i = 0; i < count; ++i) {
         double* sum = out + std::size_t{3} * level[first + i];
@@ -78,15 +78,15 @@ void GroupRows::sums_of_part(std::size_t begin, std::size_t end, const float* et
   }
 }
 
-void GroupRows::sums(const float* eta, const float* delta, double scale, std::span<double> out,
-                     ThreadPool& pool) const {
+void GroupRows::sums(const float* eta, const float* delta, std::span<const double> of_family,
+                     std::span<double> out, ThreadPool& pool) const {
   const std::size_t rows = y_.rows(), size = term_.count() * numbers();
   thread_local std::vector<double> all;
   auto& parts = all;
   parts.assign((parts_ - 1) * size, 0.0);
   std::fill(out.begin(), out.end(), 0.0);
   pool.for_each(parts_, [&](std::size_t p) {
-    sums_of_part(std::min(p * part_rows_, rows), std::min((p + 1) * part_rows_, rows), eta, delta, scale,
+    sums_of_part(std::min(p * part_rows_, rows), std::min((p + 1) * part_rows_, rows), eta, delta, of_family,
                  p == 0 ? out.data() : parts.data() + (p - 1) * size);
   });
   for (std::size_t p = 1; p < parts_; ++p)
@@ -94,27 +94,25 @@ void GroupRows::sums(const float* eta, const float* delta, double scale, std::sp
 }
 
 void GroupRows::move(float* eta, const float* delta, ThreadPool& pool) const {
-  const bool ones = is_intercept(term_);
   for_each_piece(y_.rows(), pool, [&](std::size_t, std::size_t begin, std::size_t end) {
-    if (ones)
-      for (std::size_t i = begin; i < end; ++i) eta[i] += delta[term_.level_of_row[i]];
-    else
-      for (std::size_t i = begin; i < end; ++i) eta[i] += shift(term_, i, delta);
+    move(begin, end, eta + begin, delta);
   });
 }
 
-void GroupRows::direction(std::size_t column, std::span<const double> effects, float* out,
-                          ThreadPool& pool) const {
-  const std::size_t q = term_.width();
-  std::vector<float> of_level(term_.count());
-  for (std::size_t l = 0; l < of_level.size(); ++l) of_level[l] = static_cast<float>(effects[l * q + column]);
-  for_each_piece(y_.rows(), pool, [&](std::size_t, std::size_t begin, std::size_t end) {
-    const Floats& z = term_.values[column];
-    if (z.empty())
-      for (std::size_t i = begin; i < end; ++i) out[i] = of_level[term_.level_of_row[i]];
-    else
-      for (std::size_t i = begin; i < end; ++i) out[i] = z[i] * of_level[term_.level_of_row[i]];
-  });
+void GroupRows::move(std::size_t begin, std::size_t end, float* eta, const float* delta) const {
+  if (is_intercept(term_))
+    for (std::size_t i = begin; i < end; ++i) eta[i - begin] += delta[term_.level_of_row[i]];
+  else
+    for (std::size_t i = begin; i < end; ++i) eta[i - begin] += shift(term_, i, delta);
+}
+
+void GroupRows::direction(std::size_t column, std::span<const float> effects, std::size_t begin,
+                          std::size_t end, float* out) const {
+  const Floats& z = term_.values[column];
+  if (z.empty())
+    for (std::size_t i = begin; i < end; ++i) out[i - begin] = effects[term_.level_of_row[i]];
+  else
+    for (std::size_t i = begin; i < end; ++i) out[i - begin] = z[i] * effects[term_.level_of_row[i]];
 }
 
 }  // namespace onward::glm

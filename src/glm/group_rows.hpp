@@ -21,16 +21,19 @@ class GroupRows {
   /// Hessian, row after row).
   std::size_t numbers() const { return 1 + term_.width() + term_.width() * (term_.width() + 1) / 2; }
   /// The sums of every level at eta, moved by `delta` (q for each level) if it is not null.
-  void sums(const float* eta, const float* delta, double scale, std::span<double> out,
+  void sums(const float* eta, const float* delta, std::span<const double> of_family, std::span<double> out,
             ThreadPool& pool) const;
   /// eta += Z delta
   void move(float* eta, const float* delta, ThreadPool& pool) const;
-  /// out = the part of Z effects that is due to one column.
-  void direction(std::size_t column, std::span<const double> effects, float* out, ThreadPool& pool) const;
+  /// The same for rows begin to end, with which `eta` begins.
+  void move(std::size_t begin, std::size_t end, float* eta, const float* delta) const;
+  /// out = the part of Z effects that is due to one column, whose effects these are, for rows begin to end.
+  void direction(std::size_t column, std::span<const float> effects, std::size_t begin, std::size_t end,
+                 float* out) const;
 
  private:
-  void sums_of_part(std::size_t begin, std::size_t end, const float* eta, const float* delta, double scale,
-                    double* out) const;
+  void sums_of_part(std::size_t begin, std::size_t end, const float* eta, const float* delta,
+                    std::span<const double> of_family, double* out) const;
   const Observations& y_;
   const GroupTerm& term_;
   std::size_t parts_, part_rows_;

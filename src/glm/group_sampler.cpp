@@ -45,7 +45,7 @@ void GroupChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, con
   const RegressionPosterior& population = s.posterior.population();
   const Mode mode = find_mode(population, pool);
   s.warnings = mode.warnings;
-  s.log_scale = std::log(mode.scale);
+  s.number_logs = FamilyNumbers::of(mode.numbers).logs();
   s.start = mode.coefficients;
   s.precision = mode.precision;
   const Observations& y = population.observations();
@@ -56,7 +56,7 @@ void GroupChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, con
   for (const GroupTerm& term : s.posterior.terms()) s.rows.emplace_back(y, term);
   s.shifts = find_shifts(s.posterior);
   s.nested = find_nested_shifts(s.posterior);
-  for (const GroupPriors& priors : s.posterior.default_priors()) {
+  for (const GroupPriors& priors : default_group_priors(y, s.posterior.terms())) {
     auto& typical = s.typical_sds.emplace_back();
     for (const Prior& prior : priors.sds) typical.push_back(prior.scale / 5);
   }

@@ -1,4 +1,4 @@
-// The moves of standard deviations, correlations and the family's scale.
+// The moves of standard deviations, correlations and the family's numbers.
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,10 @@
 #include "covariance.hpp"
 #include "group_chain.hpp"
 #include "group_scratch.hpp"
+#include "row_loop.hpp"
 
 namespace onward::glm {
+
 /// The standard deviation of the outer term with the outer effects integrated out, given the sums of outer
 /// and inner effects, which the move leaves as they are; for terms of one column each. The draw of the outer
 /// effects that follows completes it.
@@ -114,10 +116,24 @@ void GroupChain::stretch(std::size_t t, std::size_t column) {
   TermState& state = terms_[t];
   const std::size_t q = rows.term().width();
   const Prior& prior = s_.posterior.priors()[t].sds[column];
-  GroupScratch& w = group_scratch();
-  w.direction.assign(eta_.size(), 0.0f);
-  rows.direction(column, state.effects, w.direction.data(), pool_);
-  w.moved.resize(eta_.size());
+  std::vector<float> effects(rows.term().count());
+  for (std::size_t l = 0; l < effects.size(); ++l)
+    effects[l] = static_cast<float>(state.effects[l * q + column]);
+  const auto direction = [&](std::size_t begin, std::size_t end) {
+    float* d = piece_scratch().direction.data();
+    rows.direction(column, effects, begin, end, d);
+    return d;
+  };
+  const auto sums_at = [&](float alpha) {
+    ++done_.passes;
+    return y.sums(
+        [&](std::size_t begin, std::size_t end, RowLine& line) {
+          line.eta = eta_.data() + begin;
+          line.d = direction(begin, end);
+          line.alpha = alpha;
+        },
+        numbers_, pool_);
+  };
   // Along d, which the effects add to the predictor, a stretch by e^delta goes as far as alpha = e^delta - 1.
   const auto by_delta = [&](const LineSums& sums, double alpha) {
     const double grown = 1 + alpha;
@@ -125,34 +141,26 @@ void GroupChain::stretch(std::size_t t, std::size_t column) {
     return Jet{sums.value + sd.value, sums.slope * grown + sd.slope,
                sums.curvature * grown * grown + sums.slope * grown + sd.curvature};
   };
-  const LineSums at = y.sums({.eta = eta_.data(), .d = w.direction.data(), .scale = scale()}, pool_);
-  ++done_.passes;
+  const LineSums at = sums_at(0);
   const Jet here = by_delta(at, 0);
   const Proposal forward = propose_scale(here);
   const auto alpha = static_cast<float>(std::expm1(forward.mean + forward.sd * normal()));
   const double a = static_cast<double>(alpha), delta = std::log1p(a), test = uniform();
   LineSums moved;
-  if (y.family() == Family::gaussian) {  // a quadratic, known from one place
+  if (y.family() == Family::gaussian)  // a quadratic, known from one place
     moved = {at.value + a * (at.slope + 0.5 * a * at.curvature), at.slope + a * at.curvature, at.curvature};
-  } else {
-    moved = y.sums({.eta = eta_.data(),
-                    .d = w.direction.data(),
-                    .alpha = alpha,
-                    .moved = w.moved.data(),
-                    .scale = scale()},
-                   pool_);
-    ++done_.passes;
-  }
+  else
+    moved = sums_at(alpha);
   const Jet there = by_delta(moved, a);
   const Proposal back = propose_scale(there);
   const double log_ratio = there.value - here.value + log_normal(-delta, back) - log_normal(delta, forward);
   const bool accepted = std::isfinite(log_ratio) && std::log(test) < log_ratio;
   count(accepted);
   if (!accepted) return;
-  if (y.family() == Family::gaussian)
-    for (std::size_t i = 0; i < y.rows(); ++i) eta_[i] += alpha * w.direction[i];
-  else
-    eta_.swap(w.moved);
+  for_each_piece(y.rows(), pool_, [&](std::size_t, std::size_t begin, std::size_t end) {
+    const float* d = direction(begin, end);
+    for (std::size_t i = begin; i < end; ++i) eta_[i] = simd::mul_add(alpha, d[i - begin], eta_[i]);
+  });
   for (std::size_t l = 0; l < rows.term().count(); ++l) state.effects[l * q + column] *= 1 + a;
   state.log_sds[column] += delta;
   state.derive(q);
@@ -193,11 +201,15 @@ void GroupChain::turn_correlations(std::size_t t) {
       w.delta[l * q + i] = static_cast<float>(sds[i] * sum - state.effects[l * q + i]);
     }
   }
-  w.moved.assign(eta_.begin(), eta_.end());
-  rows.move(w.moved.data(), w.delta.data(), pool_);
   const Observations& y = s_.y();
-  log_ratio += y.sums({.eta = w.moved.data(), .scale = scale()}, pool_).value -
-               y.sums({.eta = eta_.data(), .scale = scale()}, pool_).value;
+  const auto turned_rows = [&](std::size_t begin, std::size_t end, RowLine& line) {
+    float* place = piece_scratch().place.data();
+    std::copy_n(eta_.data() + begin, end - begin, place);
+    rows.move(begin, end, place, w.delta.data());
+    line.eta = place;
+  };
+  log_ratio += y.sums(turned_rows, numbers_, pool_).value -
+               y.sums({.eta = eta_.data(), .numbers = numbers_}, pool_).value;
   done_.passes += 2;
   const bool accepted = std::isfinite(log_ratio) && std::log(test) < log_ratio;
   count(accepted);
@@ -209,28 +221,29 @@ void GroupChain::turn_correlations(std::size_t t) {
     state.log_step = std::clamp(state.log_step, -10.0, 2.0);
   }
   if (!accepted) return;
-  eta_.swap(w.moved);
+  rows.move(eta_.data(), w.delta.data(), pool_);
   for (std::size_t i = 0; i < w.delta.size(); ++i) state.effects[i] += static_cast<double>(w.delta[i]);
   state.correlations = turned.correlations;
   state.derive(q);
 }
 
-void GroupChain::update_family_scale() {
+void GroupChain::update_family_numbers() {
   const RegressionPosterior& population = s_.posterior.population();
-  if (!population.samples_scale()) return;
   const Observations& y = s_.y();
-  const ScaleJets scale_jets(y, eta_.data(), pool_);
-  const auto jet = [&](double log_scale) {
-    const Jet rows = scale_jets(log_scale);
-    ++done_.passes;
-    const Jet prior = population.scale_prior().at_log(log_scale);
-    return Jet{rows.value + prior.value, rows.slope + prior.slope, rows.curvature + prior.curvature};
-  };
-  Jet here = jet(log_scale_);
-  constexpr int moves = 3;
-  for (int move = 0; move < moves; ++move) {
-    const double noise = normal(), choice = uniform(), test = uniform();
-    count(move_number(log_scale_, here, jet, noise, choice, test));
+  const std::size_t moves = number_moves(population.sampled_numbers().size());
+  for (const std::size_t i : population.sampled_numbers()) {
+    const NumberJets jets(y, eta_.data(), pool_, numbers_, i);
+    const auto jet = [&](double log) {
+      ++done_.passes;
+      return sum_of(jets(log), population.number_prior_at(i, log));
+    };
+    double log = numbers_.log(i);
+    Jet here = jet(log);
+    for (std::size_t move = 0; move < moves; ++move) {
+      const double noise = normal(), choice = uniform(), test = uniform();
+      count(move_number(log, here, jet, noise, choice, test));
+    }
+    numbers_.set_log(i, log);
   }
 }
 

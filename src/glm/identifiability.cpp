@@ -19,7 +19,8 @@ bool is_constant(const Design& x, std::size_t j) {
 }
 
 bool counts_without_end(Family family) {
-  return family == Family::poisson || family == Family::negative_binomial;
+  return family == Family::poisson || family == Family::negative_binomial ||
+         family == Family::zero_inflated_poisson;
 }
 
 /// True if the row says something: it counts, and of a binomial there was a trial.
@@ -28,13 +29,17 @@ bool speaks(const Observations& y, std::size_t i) { return y.weight(i) > 0 && y.
 /// Which way a row's predictor may go for ever without making its outcome less likely.
 enum class Endless { nowhere, down, up };
 Endless endless(const Observations& y, std::size_t i) {
+  if (y.family() == Family::ordinal) {
+    if (y.y(i) == 1) return Endless::down;
+    return y.y(i) == static_cast<double>(y.categories()) ? Endless::up : Endless::nowhere;
+  }
   if (y.y(i) == 0) return Endless::down;
   return !counts_without_end(y.family()) && y.y(i) == y.trials(i) ? Endless::up : Endless::nowhere;
 }
 
 /// True if the predictor tells every outcome right: then so does any multiple of it, and more surely.
 bool tells_all(const Observations& y, const Floats& eta) {
-  if (counts_without_end(y.family()) || y.family() == Family::gaussian) return false;
+  if (counts_without_end(y.family())) return false;
   // The cloglog link crosses probability 1/2 elsewhere than at 0, but separates by the same hyperplanes.
   const double threshold = y.family() == Family::cloglog ? std::log(std::log(2.0)) : 0.0;
   for (std::size_t i = 0; i < y.rows(); ++i) {
@@ -207,7 +212,7 @@ bool any_flat(const RegressionPosterior& posterior) {
 }
 
 std::optional<std::string> exact_fit(Likelihood& likelihood, const SearchEnd& end) {
-  if (!likelihood.posterior.samples_scale()) return {};
+  if (!likelihood.posterior.samples_numbers()) return {};
   likelihood.predict(end.mode);
   const bool logs = likelihood.y.family() == Family::gamma;  // whose predictor is of the log of y
   double squares = 0, residuals = 0;
@@ -231,7 +236,7 @@ std::optional<std::string> exact_fit(Likelihood& likelihood, const SearchEnd& en
            "give "
            "the shape itself (`shape`).";
   // No prior on offer holds it: all are finite at 0.
-  if (likelihood.posterior.scale_prior().kind == Prior::Kind::flat || any_flat(likelihood.posterior))
+  if (likelihood.posterior.number_prior(0).kind == Prior::Kind::flat || any_flat(likelihood.posterior))
     throw Error(found +
                 ": the posterior grows without bound as sigma goes to 0, and cannot be normalised. Check y, "
                 "or give sigma itself (`sigma`)");

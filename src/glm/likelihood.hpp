@@ -18,7 +18,7 @@ class Likelihood {
         x(of.design()),
         y(of.observations()),
         pool(threads),
-        scale(of.options().known_scale.value_or(1)),
+        numbers(of.starting_numbers()),
         eta(padded_rows(y.rows())),
         residuals_(eta.size()),
         weights_(eta.size()) {}
@@ -31,13 +31,13 @@ class Likelihood {
 
   double value(const Eigen::VectorXd& beta) {
     predict(beta);
-    return y.sums({.eta = eta.data(), .scale = scale}, pool).value + y.constant(scale);
+    return y.sums({.eta = eta.data(), .numbers = numbers}, pool).value + y.constant(numbers);
   }
 
   /// The gradient, and minus the Hessian.
   void derivatives(const Eigen::VectorXd& beta, Eigen::VectorXd& gradient, Eigen::MatrixXd& precision) {
     predict(beta);
-    y.row_slopes(eta.data(), scale, residuals_.data(), weights_.data(), pool);
+    y.row_slopes(eta.data(), numbers, residuals_.data(), weights_.data(), pool);
     gradient.resize(beta.size());
     x.multiply_transposed(residuals_.data(), 1, {gradient.data(), x.columns()}, pool);
     precision = x.gram(weights_.data(), pool);
@@ -47,8 +47,8 @@ class Likelihood {
   const Design& x;
   const Observations& y;
   ThreadPool& pool;
-  double scale;  ///< sigma or phi
-  Floats eta;    ///< the predictor that was last asked for
+  FamilyNumbers numbers;
+  Floats eta;  ///< the predictor that was last asked for
 
  private:
   Floats residuals_, weights_;

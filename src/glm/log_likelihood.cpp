@@ -21,6 +21,7 @@ double constant_of(const Observations& y, std::size_t i) {
       return simd::lgamma(trials + 1) - simd::lgamma(count + 1) - simd::lgamma(trials - count + 1);
     }
     case Family::poisson:
+    case Family::zero_inflated_poisson:
     case Family::negative_binomial:
       return -simd::lgamma(count + 1);
     case Family::gamma:
@@ -70,8 +71,9 @@ void RowLogLikelihood::predict(std::size_t piece, std::span<const double> parame
 }
 
 /// Of row i, with its predictor, or those of the classes, at eta.
-double RowLogLikelihood::row(std::size_t i, const double* eta, double scale) const {
+double RowLogLikelihood::row(std::size_t i, const double* eta, std::span<const double> numbers) const {
   const Observations& all = posterior_.observations();
+  const double scale = numbers.empty() ? 1 : numbers[0];
   const double y = all.y(i);
   switch (all.family()) {
     case Family::gaussian: {
@@ -94,6 +96,24 @@ double RowLogLikelihood::row(std::size_t i, const double* eta, double scale) con
       const double t = *eta - std::log(y);
       return scale * (std::log(scale) - t - std::exp(-t)) - simd::lgamma(scale);
     }
+    case Family::student_t: {
+      const double nu = 1 + numbers[1];
+      return simd::lgamma(0.5 * (nu + 1)) - simd::lgamma(0.5 * nu) - 0.5 * std::log(std::numbers::pi * nu) -
+             std::log(scale) + student_row<false>(*eta, y, 1 / scale, 1 / nu, nu + 1).value;
+    }
+    case Family::ordinal: {
+      const auto code = static_cast<std::size_t>(y) - 1;
+      double above = 0, below = 0;
+      for (std::size_t k = 0; k < std::min(code, numbers.size()); ++k) above += numbers[k];
+      for (std::size_t k = 0; k + 1 < code; ++k) below += numbers[k];
+      constexpr double far = 1e6;
+      const bool first = code == 0, last = code == numbers.size() + 1;
+      return ordinal_row(*eta, last ? far : above, first ? -far : below).value +
+             (first || last ? 0 : std::log(-std::expm1(below - above)));
+    }
+    case Family::zero_inflated_poisson:
+      return (y == 0 ? inflated_zero_row<false>(*eta, std::log(scale)).value : y * *eta - std::exp(*eta)) -
+             std::log1p(scale);
     case Family::negative_binomial:
       return simd::lgamma(y + scale) - simd::lgamma(scale) +
              logit_row(*eta - std::log(scale), y, scale).value;
@@ -103,23 +123,23 @@ double RowLogLikelihood::row(std::size_t i, const double* eta, double scale) con
 
 void RowLogLikelihood::part(std::span<const double> parameters, std::size_t first,
                             std::span<double> out) const {
-  const double scale =
-      posterior_.samples_scale() ? parameters.back() : posterior_.options().known_scale.value_or(1.0);
-  part(parameters, scale, {}, first, out);
+  const std::size_t coefficients = posterior_.reported_coefficients();
+  part(parameters, parameters.subspan(coefficients), {}, first, out);
 }
 
-void RowLogLikelihood::part(std::span<const double> coefficients, double scale, const More& more,
-                            std::size_t first, std::span<double> out) const {
+void RowLogLikelihood::part(std::span<const double> coefficients, std::span<const double> numbers,
+                            const More& more, std::size_t first, std::span<double> out) const {
+  const auto at = posterior_.from_reported(coefficients.first(posterior_.reported_coefficients()), numbers);
   const Observations& y = posterior_.observations();
   std::vector<float> panel(posterior_.design().columns() * piece_rows);
   std::vector<double> eta(y.classes() * piece_rows);
   const std::size_t last = first + out.size();
   for (std::size_t piece = first / piece_rows; piece * piece_rows < last; ++piece) {
-    predict(piece, coefficients, panel, eta);
+    predict(piece, at.coefficients, panel, eta);
     const std::size_t begin = piece * piece_rows;
     if (more) more(begin, std::span(eta).first(std::min(piece_rows, rows() - begin)));
     for (std::size_t i = std::max(begin, first); i < std::min(begin + piece_rows, last); ++i)
-      out[i - first] = y.weight(i) * (constants_[i] + row(i, &eta[i - begin], scale));
+      out[i - first] = y.weight(i) * (constants_[i] + row(i, &eta[i - begin], at.numbers));
   }
 }
 

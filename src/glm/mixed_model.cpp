@@ -24,9 +24,8 @@ bool reports_all_effects(const MixedPosterior& posterior) {
 ParameterShapes mixed_arrays(const MixedPosterior& posterior) {
   ParameterShapes arrays = coefficient_arrays(posterior.population());
   const MixedLayout& at = posterior.layout();
-  if (posterior.population().samples_scale()) arrays.variables.pop_back(), arrays.order.pop_back();
   const std::vector<std::string> names = posterior.names();
-  for (std::size_t i = at.coefficients; i < at.reported; ++i) {
+  for (std::size_t i = arrays.order.size(); i < at.reported; ++i) {
     arrays.variables.push_back({names[i], {}});
     arrays.order.push_back(i);
   }
@@ -62,9 +61,7 @@ LogLikelihood mixed_log_likelihood(const MixedPosterior& given) {
   const auto part = [rows, posterior](std::span<const double> parameters, std::size_t first,
                                       std::span<double> out) {
     const MixedLayout& at = posterior->layout();
-    const double scale = posterior->population().samples_scale()
-                             ? parameters[at.scale]
-                             : posterior->population().options().known_scale.value_or(1.0);
+    const std::size_t numbers = posterior->population().reported_numbers();
     const auto add_effects = [&](std::size_t begin, std::span<double> eta) {
       std::size_t next = at.reported;
       for (const GroupTerm& term : posterior->terms()) {
@@ -76,7 +73,7 @@ LogLikelihood mixed_log_likelihood(const MixedPosterior& given) {
         next += term.count() * q;
       }
     };
-    rows->part(parameters, scale, add_effects, first, out);
+    rows->part(parameters, parameters.subspan(at.reported - numbers, numbers), add_effects, first, out);
   };
   return {{.name = "y", .shape = {rows->rows()}, .dims = {"observation"}},
           [part](std::span<const double> parameters, std::span<double> out) { part(parameters, 0, out); },

@@ -59,7 +59,7 @@ MixedPosterior::MixedPosterior(RegressionPosterior population, std::vector<Group
   const Observations& y = population_->observations();
   if (y.classes() > 1) throw UsageError("the categorical family has no group-level effects yet");
   for (const GroupTerm& term : *terms_) check_term(term, y.rows());
-  if (priors_.empty()) priors_ = default_priors();
+  if (priors_.empty()) priors_ = default_group_priors(y, *terms_);
   if (priors_.size() != terms_->size())
     throw UsageError(fmt::format("there are priors for {} of {} groups", priors_.size(), terms_->size()));
   MixedLayout& at = layout_;
@@ -70,8 +70,8 @@ MixedPosterior::MixedPosterior(RegressionPosterior population, std::vector<Group
   };
   place(at.sds, [](const GroupTerm& term) { return term.width(); });
   place(at.correlations, [](const GroupTerm& term) { return term.correlations(); });
-  at.scale = next;
-  if (population_->samples_scale()) ++next;
+  at.numbers = next;
+  next += population_->sampled_numbers().size();
   at.reported = next;
   place(at.effects, [](const GroupTerm& term) { return term.width() * term.count(); });
   at.dimension = next;
@@ -86,12 +86,11 @@ MixedPosterior::MixedPosterior(RegressionPosterior population, std::vector<Group
 
 /// Half student-t of 3 degrees of freedom: 2.5 for an intercept and 2.5 over the sd of its column for a
 /// slope, for a gaussian y in sds of y.
-std::vector<GroupPriors> MixedPosterior::default_priors() const {
-  const Observations& y = population_->observations();
+std::vector<GroupPriors> default_group_priors(const Observations& y, const std::vector<GroupTerm>& terms) {
   const DefaultPriors defaults(y, {});
-  const double unit = y.family() == Family::gaussian ? defaults.scale().scale / 2.5 : 1;
+  const double unit = defaults.unit();
   std::vector<GroupPriors> priors;
-  for (const GroupTerm& term : *terms_) {
+  for (const GroupTerm& term : terms) {
     GroupPriors one;
     for (const Floats& values : term.values) {
       double sd = 1;
@@ -122,9 +121,7 @@ std::string MixedPosterior::effect_name(std::size_t place) const {
 }
 
 std::vector<std::string> MixedPosterior::names() const {
-  std::vector<std::string> names = population_->names();
-  std::vector<std::string> scale;
-  if (population_->samples_scale()) scale.push_back(std::move(names.back())), names.pop_back();
+  std::vector<std::string> names = population_->coefficient_names();
   for (const GroupTerm& term : *terms_)
     for (const std::string& column : term.columns)
       names.push_back(fmt::format("sd({}){}", term.factor, column));
@@ -132,7 +129,8 @@ std::vector<std::string> MixedPosterior::names() const {
     for (std::size_t i = 0; i < term.width(); ++i)
       for (std::size_t j = 0; j < i; ++j)
         names.push_back(fmt::format("cor({}){}.{}", term.factor, term.columns[j], term.columns[i]));
-  names.insert(names.end(), scale.begin(), scale.end());
+  const std::vector<std::string> numbers = population_->number_names();
+  names.insert(names.end(), numbers.begin(), numbers.end());
   for (const std::size_t place : reported_effects_) names.push_back(effect_name(place));
   return names;
 }
@@ -141,17 +139,31 @@ std::vector<std::size_t> MixedPosterior::name_indices() const {
   return std::vector<std::size_t>(layout_.reported + reported_effects_.size(), 0);
 }
 
+std::vector<ParameterBlock> MixedPosterior::blocks() const {
+  if (population_->blocks().empty()) return {};
+  std::vector<ParameterBlock> all;
+  const auto add = [&](std::string name, std::size_t first, std::size_t end) {
+    if (end > first) all.push_back({std::move(name), end - first});
+  };
+  add("coefficients", 0, layout_.coefficients);
+  add("log_sds", layout_.coefficients, layout_.correlations.front());
+  add("correlations", layout_.correlations.front(), layout_.numbers);
+  add("log_gaps", layout_.numbers, layout_.reported);
+  add("effects", layout_.reported, layout_.dimension);
+  return all;
+}
+
 void MixedPosterior::constrain(VectorView theta, std::span<double> out) const {
   const std::vector<double> at(theta.begin(), theta.end());  // out may be theta's own memory
-  std::copy_n(at.begin(), layout_.reported, out.begin());
-  const std::vector<double>& means = population_->means();
-  for (std::size_t j = 1; j < means.size(); ++j) out[0] -= means[j] * at[j];
-  for (std::size_t i = layout_.coefficients; i < layout_.correlations.at(0); ++i) out[i] = std::exp(at[i]);
+  const VectorView all(at), logs = all.subspan(layout_.numbers, population_->sampled_numbers().size());
+  population_->constrain_coefficients(all.first(layout_.coefficients), logs, out);
+  std::size_t next = population_->reported_coefficients();
+  for (std::size_t i = layout_.coefficients; i < layout_.correlations.at(0); ++i)
+    out[next++] = std::exp(at[i]);
   for (std::size_t t = 0; t < terms_->size(); ++t) {
-    const std::size_t q = (*terms_)[t].width(), first = layout_.correlations[t];
+    const std::size_t q = (*terms_)[t].width();
     const std::vector<double> factor =
-        correlation_factor<double>(q, std::span(at).subspan(first, (*terms_)[t].correlations()));
-    std::size_t next = first;
+        correlation_factor<double>(q, all.subspan(layout_.correlations[t], (*terms_)[t].correlations()));
     for (std::size_t i = 0; i < q; ++i)
       for (std::size_t j = 0; j < i; ++j) {
         double sum = 0;
@@ -159,7 +171,7 @@ void MixedPosterior::constrain(VectorView theta, std::span<double> out) const {
         out[next++] = sum;
       }
   }
-  if (population_->samples_scale()) out[layout_.scale] = std::exp(at[layout_.scale]);
+  population_->constrain_numbers(logs, out.subspan(next));
   for (std::size_t i = 0; i < reported_effects_.size(); ++i)
     out[layout_.reported + i] = at[reported_effects_[i]];
 }
@@ -191,8 +203,10 @@ Jet MixedPosterior::effects_jet(VectorView theta, VectorView v) const {
   const auto along = [&](std::size_t i) { return v.empty() ? 0.0 : v[i]; };
   for (std::size_t j = 0; j < layout_.coefficients; ++j)
     add_along(population_->priors()[j].at(theta[j]), along(j), sum);
-  if (population_->samples_scale())
-    add_along(population_->scale_prior().at_log(theta[layout_.scale]), along(layout_.scale), sum);
+  for (std::size_t i = 0; i < population_->sampled_numbers().size(); ++i) {
+    const std::size_t at = layout_.numbers + i;
+    add_along(population_->number_prior_at(population_->sampled_numbers()[i], theta[at]), along(at), sum);
+  }
   using T = Jet2<double>;
   const auto jet = [&](std::size_t i) { return T(theta[i], along(i)); };
   for (std::size_t t = 0; t < terms_->size(); ++t) {
@@ -232,11 +246,12 @@ Jet MixedPosterior::jet(VectorView theta, VectorView v, Order order) {
     predictor(v, false, direction_);
     line.d = direction_.data();
   }
-  const bool has_scale = population_->samples_scale();
-  const double log_scale =
-      has_scale ? theta[layout_.scale] : std::log(population_->options().known_scale.value_or(1));
-  const double turn = has_scale && order != Order::value ? v[layout_.scale] : 0;
-  const Jet rows = rows_jet(y, line, log_scale, turn, order, scratch_, population_->pool());
+  const auto& sampled = population_->sampled_numbers();
+  std::vector<double> turns(y.numbers().size(), 0.0);
+  for (std::size_t i = 0; i < sampled.size() && order != Order::value; ++i)
+    turns[sampled[i]] = v[layout_.numbers + i];
+  const FamilyNumbers numbers = population_->numbers_at(theta.subspan(layout_.numbers, sampled.size()));
+  const Jet rows = rows_jet(y, line, numbers, turns, order, scratch_, population_->pool());
   const Jet rest = effects_jet(theta, order == Order::value ? VectorView{} : v);
   Jet jet{rows.value + rest.value, rows.slope + rest.slope, rows.curvature + rest.curvature};
   if (order == Order::value) jet.slope = 0;
@@ -248,11 +263,9 @@ double MixedPosterior::gradient(VectorView theta, std::span<double> out) {
   const Observations& y = population_->observations();
   predictor(theta, true, eta_);
   direction_.resize(eta_.size());
-  const bool has_scale = population_->samples_scale();
-  const double log_scale =
-      has_scale ? theta[layout_.scale] : std::log(population_->options().known_scale.value_or(1));
-  const double scale = std::exp(log_scale);
-  const double rows = y.row_slopes(eta_.data(), scale, direction_.data(), nullptr, population_->pool());
+  const auto& sampled = population_->sampled_numbers();
+  const FamilyNumbers numbers = population_->numbers_at(theta.subspan(layout_.numbers, sampled.size()));
+  const double rows = y.row_slopes(eta_.data(), numbers, direction_.data(), nullptr, population_->pool());
   std::fill(out.begin(), out.end(), 0.0);
   population_->design().multiply_transposed(direction_.data(), 1, out.first(layout_.coefficients),
                                             population_->pool());
@@ -265,9 +278,11 @@ double MixedPosterior::gradient(VectorView theta, std::span<double> out) {
     out[i] = effects_jet(theta, axis).slope;
     axis[i] = 0;
   }
-  if (has_scale)
-    out[layout_.scale] +=
-        ScaleJets(y, eta_.data(), population_->pool(), y.sum_at_unit_scale(rows, scale))(log_scale).slope;
+  for (std::size_t i = 0; i < sampled.size(); ++i) {
+    const NumberJets jets(y, eta_.data(), population_->pool(), numbers, sampled[i],
+                          y.sum_at_unit_scale(rows, numbers));
+    out[layout_.numbers + i] += jets(theta[layout_.numbers + i]).slope;
+  }
   for (std::size_t t = 0; t < terms_->size(); ++t) {
     const GroupTerm& term = (*terms_)[t];
     const std::size_t q = term.width(), first = layout_.effects[t];
@@ -289,7 +304,7 @@ double MixedPosterior::gradient(VectorView theta, std::span<double> out) {
       }
     }
   }
-  return rows + y.constant(scale) + effects_jet(theta, {}).value;
+  return rows + y.constant(numbers) + effects_jet(theta, {}).value;
 }
 
 std::string describe_group_priors(const MixedPosterior& posterior) {

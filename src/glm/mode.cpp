@@ -26,6 +26,14 @@ double start_of_intercept(const Observations& y) {
   switch (y.family()) {
     case Family::gaussian:
       return mean;
+    case Family::student_t:
+      return DefaultPriors(y, {}).intercept().location;
+    case Family::ordinal: {
+      double first = 0;
+      for (std::size_t i = 0; i < y.rows(); ++i) first += y.y(i) == 1 ? y.weight(i) : 0;
+      const double share = std::clamp(first / y.total_weight(), 0.001, 0.999);
+      return std::log((1 - share) / share);
+    }
     case Family::bernoulli:
     case Family::binomial:
       return std::log(p / (1 - p));
@@ -34,6 +42,7 @@ double start_of_intercept(const Observations& y) {
     case Family::cloglog:
       return std::log(-std::log1p(-p));
     case Family::poisson:
+    case Family::zero_inflated_poisson:
     case Family::negative_binomial:
       return std::log(std::max(mean, 1e-3));
     case Family::gamma:
@@ -44,6 +53,24 @@ double start_of_intercept(const Observations& y) {
   return 0;
 }
 
+/// Starts for the numbers of a family that are not found in one go.
+void start_numbers(const RegressionPosterior& posterior, FamilyNumbers& numbers) {
+  const Observations& y = posterior.observations();
+  std::vector<double> starts;
+  if (y.family() == Family::student_t) starts = {DefaultPriors(y, {}).unit(), 4};
+  if (y.family() == Family::zero_inflated_poisson) starts = {0.3};
+  if (y.family() == Family::ordinal) {
+    std::vector<double> below(y.categories(), 0.5);  // half a row more for each class
+    for (std::size_t i = 0; i < y.rows(); ++i) below[static_cast<std::size_t>(y.y(i)) - 1] += y.weight(i);
+    for (std::size_t k = 1; k < below.size(); ++k) below[k] += below[k - 1];
+    const auto threshold = [&](std::size_t k) { return std::log(below[k] / (below.back() - below[k])); };
+    for (std::size_t k = 1; k + 1 < below.size(); ++k)
+      starts.push_back(std::max(threshold(k) - threshold(k - 1), 1e-3));
+  }
+  for (const std::size_t i : posterior.sampled_numbers())
+    if (i < starts.size()) numbers.set_log(i, std::log(starts[i]));
+}
+
 class Newton {
  public:
   Newton(const RegressionPosterior& posterior, ThreadPool& pool)
@@ -51,7 +78,8 @@ class Newton {
     for (std::size_t j = 0; j < likelihood_.x.columns(); ++j)
       beta_[index(j)] = posterior.priors()[j].location;
     if (likelihood_.x.has_intercept()) beta_[0] = start_of_intercept(likelihood_.y);
-    if (posterior.samples_scale()) update_scale(beta_, 0);
+    start_numbers(posterior, likelihood_.numbers);
+    if (posterior.samples_numbers()) update_numbers(beta_, 0);
   }
 
   Mode run() {
@@ -89,27 +117,32 @@ class Newton {
       }
       if (!(there >= value - 1e-9 * std::abs(value))) break;  // no way up: as good as floats allow
       beta_ += length * step;
-      const double scale_before = likelihood_.scale;
-      if (likelihood_.posterior.samples_scale()) update_scale(beta_, expected_squares(mode.precision));
+      const FamilyNumbers before = likelihood_.numbers;
+      if (likelihood_.posterior.samples_numbers()) update_numbers(beta_, expected_squares(mode.precision));
       value = log_density(beta_);
       if (flat) check_divergence();
-      converged = gain < 1e-5 && std::abs(std::log(likelihood_.scale / scale_before)) < 1e-4;
+      converged = gain < 1e-5;
+      for (std::size_t i = 0; i < before.size(); ++i)
+        converged =
+            converged && std::abs(std::log(likelihood_.numbers.values()[i] / before.values()[i])) < 1e-4;
     }
     Eigen::VectorXd gradient;
     derivatives(beta_, gradient, mode.precision);
+    if (likelihood_.y.has_shape_numbers()) add_exact_curvatures(mode);
     const SearchEnd end{beta_, early_, dependent};
-    const auto note =
-        likelihood_.y.scale_is_factor() ? exact_fit(likelihood_, end) : separation(likelihood_, end, gram);
+    const auto note = likelihood_.y.scale_is_factor() || likelihood_.y.family() == Family::student_t
+                          ? exact_fit(likelihood_, end)
+                          : separation(likelihood_, end, gram);
     if (note) mode.warnings.push_back(*note);
     mode.coefficients.assign(beta_.begin(), beta_.end());
-    mode.scale = likelihood_.scale;
+    mode.numbers = likelihood_.numbers.values();
     return mode;
   }
 
  private:
   /// Far beyond any predictor that data could call for.
   void check_divergence() const {
-    if (likelihood_.y.family() == Family::gaussian) return;
+    if (likelihood_.y.family() == Family::gaussian || likelihood_.y.family() == Family::student_t) return;
     for (std::size_t i = 0; i < likelihood_.y.rows(); ++i)
       if (likelihood_.y.weight(i) > 0 && std::abs(likelihood_.eta[i]) > 60) throw_diverged(likelihood_);
   }
@@ -141,13 +174,65 @@ class Newton {
     for (std::size_t j = 0; j < likelihood_.x.columns(); ++j)
       held_by_priors += likelihood_.posterior.priors()[j].precision() * covariance(index(j), index(j));
     const double told = static_cast<double>(likelihood_.x.columns()) - held_by_priors;
-    return std::isfinite(told) ? std::max(told, 0.0) * likelihood_.scale * likelihood_.scale : 0.0;
+    const double sigma = likelihood_.numbers.values()[0];
+    return std::isfinite(told) ? std::max(told, 0.0) * sigma * sigma : 0.0;
   }
 
-  /// The best scale for these coefficients, its prior included.
-  void update_scale(const Eigen::VectorXd& beta, double more_squares) {
+  /// The best numbers of the family for these coefficients, their priors included.
+  void update_numbers(const Eigen::VectorXd& beta, double more_squares) {
     likelihood_.predict(beta);
-    double log_scale = std::log(likelihood_.scale);
+    const auto& sampled = likelihood_.posterior.sampled_numbers();
+    const int rounds = sampled.size() > 1 ? 3 : 1;  // one by one they converge together
+    for (int round = 0; round < rounds; ++round)
+      for (const std::size_t i : sampled) update_number(i, more_squares);
+  }
+
+  /// Coefficients and numbers together, as they are at the mode; where that is no maximum in the
+  /// coefficients, the curvature that touches stays.
+  void add_exact_curvatures(Mode& mode) {
+    const RegressionPosterior& posterior = likelihood_.posterior;
+    const Observations& y = likelihood_.y;
+    const FamilyNumbers& numbers = likelihood_.numbers;
+    Floats slopes(likelihood_.eta.size(), 0.0f), weights(likelihood_.eta.size(), 0.0f);
+    likelihood_.predict(beta_);
+    y.row_slopes(likelihood_.eta.data(), numbers, slopes.data(), weights.data(), likelihood_.pool,
+                 Curvature::exact);
+    Eigen::MatrixXd exact = likelihood_.x.gram(weights.data(), likelihood_.pool);
+    for (Eigen::Index j = 0; j < exact.rows(); ++j)
+      exact(j, j) += posterior.priors()[static_cast<std::size_t>(j)].precision();
+    if (exact.allFinite() && exact.llt().info() == Eigen::Success) mode.precision = exact;
+    const auto& sampled = posterior.sampled_numbers();
+    const Eigen::Index count = index(sampled.size());
+    mode.cross.resize(beta_.size(), count);
+    mode.number_precision.resize(count, count);
+    std::vector<double> turns(numbers.size(), 0.0);
+    const auto curvature = [&](std::size_t i, std::size_t j) {  // along both at once
+      turns[sampled[i]] += 1;
+      if (i != j) turns[sampled[j]] += 1;
+      const double found = y.number_jet(likelihood_.eta.data(), numbers, turns, likelihood_.pool).curvature;
+      turns[sampled[i]] = turns[sampled[j]] = 0;
+      return found;
+    };
+    for (std::size_t i = 0; i < sampled.size(); ++i) {
+      mode.number_precision(index(i), index(i)) = -curvature(i, i);
+      for (std::size_t j = 0; j < i; ++j)
+        mode.number_precision(index(i), index(j)) = mode.number_precision(index(j), index(i)) =
+            0.5 * (-curvature(i, j) - mode.number_precision(index(i), index(i)) -
+                   mode.number_precision(index(j), index(j)));
+      turns[sampled[i]] = 1;
+      y.mixed_rows(likelihood_.eta.data(), numbers, turns, slopes.data(), likelihood_.pool);
+      turns[sampled[i]] = 0;
+      std::vector<double> products(likelihood_.x.columns());
+      likelihood_.x.multiply_transposed(slopes.data(), 1, products, likelihood_.pool);
+      mode.cross.col(index(i)) = -Eigen::Map<const Eigen::VectorXd>(products.data(), beta_.size());
+    }
+    for (std::size_t i = 0; i < sampled.size(); ++i)
+      mode.number_precision(index(i), index(i)) -=
+          posterior.number_prior_at(sampled[i], numbers.log(sampled[i])).curvature;
+  }
+
+  void update_number(std::size_t i, double more_squares) {
+    double log = likelihood_.numbers.log(i);
     double unit_sum = 0;
     if (likelihood_.y.scale_is_factor()) {
       unit_sum = likelihood_.y.sums({.eta = likelihood_.eta.data()}, likelihood_.pool).value;
@@ -155,19 +240,20 @@ class Newton {
       double spread = (-2 * unit_sum + more_squares) / std::max(likelihood_.y.total_weight(), 1.0);
       spread = std::max(spread, 1e-30);
       if (likelihood_.y.family() == Family::gaussian) unit_sum -= 0.5 * more_squares;
-      log_scale = likelihood_.y.family() == Family::gaussian ? 0.5 * std::log(spread) : -std::log(spread);
+      log = likelihood_.y.family() == Family::gaussian ? 0.5 * std::log(spread) : -std::log(spread);
     }
-    const ScaleJets scale_jets(likelihood_.y, likelihood_.eta.data(), likelihood_.pool, unit_sum);
+    const NumberJets jets(likelihood_.y, likelihood_.eta.data(), likelihood_.pool, likelihood_.numbers, i,
+                          unit_sum);
     for (int iteration = 0; iteration < 50; ++iteration) {
-      const Jet jet = scale_jets(log_scale);
-      const Jet prior = likelihood_.posterior.scale_prior().at_log(log_scale);
+      const Jet jet = jets(log);
+      const Jet prior = likelihood_.posterior.number_prior_at(i, log);
       const double slope = jet.slope + prior.slope,
                    h = std::max(-(jet.curvature + prior.curvature), 0.1 * std::abs(slope));
       const double step = h > 0 ? std::clamp(slope / h, -1.0, 1.0) : 0.0;
-      log_scale = std::clamp(log_scale + step, -30.0, 30.0);
+      log = std::clamp(log + step, -30.0, 30.0);
       if (std::abs(step) < 1e-6) break;
     }
-    likelihood_.scale = std::exp(log_scale);
+    likelihood_.numbers.set_log(i, log);
   }
 
   Likelihood likelihood_;

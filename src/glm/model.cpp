@@ -93,17 +93,26 @@ std::vector<Option> describe_options() {
        .repeatable = true},
       {.name = "prior_intercept",
        .help = "of the intercept at the means of the columns, in the same words",
-       .otherwise = "normal:10; gaussian: 10 sds of y about its mean"},
+       .otherwise = "normal:10; gaussian: 10 sds of y about its mean; ordinal: student-t:3:2.5"},
       {.name = "prior_scale",
-       .help = "of sigma, phi or shape, cut at 0, in the same words",
-       .otherwise = "student-t:3:2.5; gaussian: 2.5 sds of y; gamma: student-t:1:10"},
+       .help = "of sigma, phi, shape, zi or the gaps between thresholds, cut at 0, in the same words",
+       .otherwise = "student-t:3:2.5; gaussian and student-t: 2.5 sds of y; gamma: student-t:1:10; "
+                    "zero-inflated-poisson: uniform"},
       {.name = "intercept",
        .type = flag,
        .help = "a column of ones before those of X",
        .on_by_default = true},
-      {.name = "sigma", .type = number, .help = "gaussian: known", .otherwise = "sampled"},
+      {.name = "sigma", .type = number, .help = "gaussian and student-t: known", .otherwise = "sampled"},
+      {.name = "nu",
+       .type = number,
+       .help = "student-t: known degrees of freedom, above 1",
+       .otherwise = "sampled"},
       {.name = "phi", .type = number, .help = "negative-binomial: known", .otherwise = "sampled"},
       {.name = "shape", .type = number, .help = "gamma: known", .otherwise = "sampled"},
+      {.name = "zi",
+       .type = number,
+       .help = "zero-inflated-poisson: known probability of a certain 0",
+       .otherwise = "sampled"},
       {.name = "names", .type = file, .help = "a name for each column of X, a line each"},
   };
   options.insert(options.end(), others.begin(), others.end());
@@ -122,7 +131,7 @@ Model regression_model(RegressionPosterior data) {
   const auto posterior = std::make_shared<RegressionPosterior>(std::move(data));
   Model model{AnyTarget(*posterior)};
   model.name_indices = posterior->name_indices();
-  model.arrays = coefficient_arrays(*posterior);
+  model.arrays = parameter_arrays(*posterior);
   model.log_likelihood = [posterior] { return log_likelihood(*posterior); };
   model.derived["priors"] = priors_json(*posterior);
   model.words = {"priors: " + describe_priors(*posterior)};

@@ -72,6 +72,24 @@ ParameterShapes coefficient_arrays(const RegressionPosterior& posterior) {
     for (std::size_t j = begin; j < end; ++j)
       for (std::size_t k = 0; k < classes; ++k) arrays.order.push_back(k * width + j);
   };
+  const std::size_t thresholds = posterior.reported_coefficients() - posterior.coefficients() + 1;
+  if (posterior.observations().family() == Family::ordinal) {
+    const std::string entry = posterior.coefficient_names().front();
+    add({.name = "intercept",
+         .shape = {thresholds},
+         .dims = {"threshold"},
+         .coordinates = {{}},
+         .entry_names = entry.substr(0, entry.find('1')) + "{}" + entry.substr(entry.find('1') + 1)},
+        0, thresholds);
+    if (width > 1)
+      add({.name = "beta",
+           .shape = {width - 1},
+           .dims = {"predictor"},
+           .coordinates = {columns},
+           .entry_names = columns.empty() ? "beta.{}" : "{}"},
+          thresholds, thresholds + width - 1);
+    return arrays;
+  }
   if (first > 0)
     add({.name = "intercept", .shape = {}, .entry_names = posterior.options().intercept_name}, 0, 1);
   if (width > first)
@@ -81,10 +99,6 @@ ParameterShapes coefficient_arrays(const RegressionPosterior& posterior) {
          .coordinates = {columns},
          .entry_names = columns.empty() ? "beta.{}" : "{}"},
         first, width);
-  if (posterior.samples_scale()) {
-    arrays.variables.push_back({posterior.names().back(), {}});
-    arrays.order.push_back(posterior.dimension() - 1);
-  }
   return arrays;
 }
 
@@ -107,6 +121,15 @@ std::vector<DataArray> data_arrays(const OptionValues& given, const BuildFor& wh
       arrays.push_back(
           {field == std::string("y") ? observed : constant, by_observation(field, rows), NumberType::float64,
            [field, from = what_for.array(given, field)](const auto& take) { take(read_rows(field, from)); }});
+  return arrays;
+}
+
+ParameterShapes parameter_arrays(const RegressionPosterior& posterior) {
+  ParameterShapes arrays = coefficient_arrays(posterior);
+  for (const std::string& name : posterior.number_names()) {
+    arrays.variables.push_back({name, {}});
+    arrays.order.push_back(arrays.order.size());
+  }
   return arrays;
 }
 

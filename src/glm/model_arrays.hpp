@@ -10,8 +10,10 @@
 
 namespace onward::glm {
 
-/// intercept, beta with a predictor for each column of X, sigma or phi; for categorical by class besides.
+/// intercept, beta with a predictor for each column of X; for categorical by class besides.
 ParameterShapes coefficient_arrays(const RegressionPosterior& posterior);
+/// With the family's numbers.
+ParameterShapes parameter_arrays(const RegressionPosterior& posterior);
 
 /// y as observed; x, trials, offset and weights as constants. They are read anew from their files, part by
 /// part, or from memory.

@@ -21,6 +21,10 @@ nlohmann::ordered_json one(const Prior& prior) {
       return {{"distribution", "laplace"}, {"location", prior.location}, {"scale", prior.scale}};
     case Prior::Kind::exponential:
       return {{"distribution", "exponential"}, {"rate", 1 / prior.scale}};
+    case Prior::Kind::gamma:
+      return {{"distribution", "gamma"}, {"shape", prior.degrees}, {"rate", 1 / prior.scale}};
+    case Prior::Kind::beta:
+      return {{"distribution", "beta"}, {"a", prior.degrees}, {"b", prior.scale}};
   }
   return {};
 }
@@ -32,7 +36,7 @@ nlohmann::ordered_json priors_json(const RegressionPosterior& posterior) {
   const bool intercept = posterior.design().has_intercept();
   nlohmann::ordered_json json, coefficients = nlohmann::ordered_json::array();
   if (intercept) {
-    json["intercept"] = one(posterior.priors()[0]);
+    json["intercept"] = one(posterior.intercept_prior());
     json["intercept"]["at"] = posterior.means().empty() ? "0" : "the means of the predictors";
   }
   const auto& names = posterior.options().column_names;
@@ -45,7 +49,8 @@ nlohmann::ordered_json priors_json(const RegressionPosterior& posterior) {
     coefficients.push_back(std::move(entry));
   }
   json["coefficients"] = std::move(coefficients);
-  if (posterior.samples_scale()) json[posterior.names().back()] = one(posterior.scale_prior());
+  for (const std::size_t i : posterior.sampled_numbers())  // gaps are all alike, and have one entry
+    json[posterior.observations().numbers()[i].name] = one(posterior.number_prior(i));
   return json;
 }
 

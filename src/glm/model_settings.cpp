@@ -53,6 +53,7 @@ Family family_of(const OptionValues& given) {
   std::vector<std::string> links;
   switch (family) {
     case Family::gaussian:
+    case Family::student_t:
       links = {"identity"};
       break;
     case Family::bernoulli:
@@ -64,9 +65,11 @@ Family family_of(const OptionValues& given) {
       break;
     case Family::binomial:
     case Family::categorical:
+    case Family::ordinal:
       links = {"logit"};
       break;
     case Family::poisson:
+    case Family::zero_inflated_poisson:
     case Family::negative_binomial:
     case Family::gamma:
       links = {"log"};
@@ -80,32 +83,77 @@ Family family_of(const OptionValues& given) {
   return family;
 }
 
+namespace {
+
+/// "sigma and nu", or what else the family has.
+std::string numbers_in_words(Family family) {
+  std::string words;
+  for (const NumberInfo& number : family_numbers(family, 3))
+    words += (words.empty() ? "" : " and ") + number.name;
+  return words.empty() ? "none" : words;
+}
+
+bool has_number(Family family, std::string_view name) {
+  return std::ranges::any_of(family_numbers(family, 3), [&](const auto& one) { return one.name == name; });
+}
+
+/// The families that have a number of this name.
+std::string families_with(std::string_view name) {
+  std::string words;
+  for (const std::string& family : family_names())
+    if (has_number(parse_family(family), name)) words += (words.empty() ? "" : " and ") + family;
+  return words;
+}
+
+void check_number_priors(const std::vector<PriorStatement>& statements, Family family) {
+  for (const PriorStatement& one : statements)
+    if (one.about == PriorStatement::About::number && !has_number(family, one.column))
+      throw UsageError(
+          fmt::format("the prior '{}' is of {}, which the {} family has not: of such numbers it has {}",
+                      one.text, one.column, to_string(family), numbers_in_words(family)));
+}
+
+/// Numbers of the family that are given, in place of being sampled.
+void set_known(const OptionValues& given, Family family, PosteriorOptions& options) {
+  for (const char* field : {"sigma", "nu", "phi", "shape", "zi"}) {
+    const auto value = given.number(field);
+    if (!value) continue;
+    if (!has_number(family, field))
+      throw UsageError(fmt::format("`{}` is for the {} family, not for {}", field, families_with(field),
+                                   to_string(family)));
+    for (const NumberInfo& number : family_numbers(family))
+      if (number.name == field && !number.allows(*value))
+        throw UsageError(
+            fmt::format("`{}` is {}: it must be a finite number {}", field, *value, number.range()));
+    (std::string_view(field) == "nu" ? options.known_degrees : options.known_scale) = value;
+  }
+}
+
+}  // namespace
+
 PosteriorOptions posterior_options(const OptionValues& given, Family family, bool intercept,
                                    std::vector<std::string> column_names) {
-  const std::string_view name = to_string(family);
   PosteriorOptions options;
   options.column_names = std::move(column_names);
   const std::string words = given.text("prior");
-  if (words.find('~') != std::string::npos)
-    apply_priors(parse_priors(words), intercept, options);
-  else if (!words.empty())
+  if (words.find('~') != std::string::npos) {
+    const std::vector<PriorStatement> statements = parse_priors(words);
+    check_number_priors(statements, family);
+    apply_priors(statements, intercept, options);
+  } else if (!words.empty()) {
     options.coefficients = parse_prior("prior", words);
+  }
   if (given.has("prior_intercept"))
     options.intercept = parse_prior("prior_intercept", given.text("prior_intercept"));
-  if (given.has("prior_scale")) options.scale = parse_prior("prior_scale", given.text("prior_scale"));
-  if (options.scale && !has_scale(family))
-    throw UsageError(fmt::format("{} is of sigma, phi or shape, which {} has not",
-                                 given.has("prior_scale") ? "`prior_scale`" : "a prior", name));
-  for (const Family other : {Family::gaussian, Family::negative_binomial, Family::gamma}) {
-    const std::string field(scale_name(other));
-    const auto value = given.number(field);
-    if (!value) continue;
-    if (family != other)
-      throw UsageError(fmt::format("`{}` is for the {} family, not for {}", field, to_string(other), name));
-    if (!(*value > 0) || !std::isfinite(*value))
-      throw UsageError(fmt::format("`{}` is {}: it must be a finite number above 0", field, *value));
-    options.known_scale = value;
+  if (given.has("prior_scale")) {
+    if (family_numbers(family, 3).empty())
+      throw UsageError(
+          fmt::format("`prior_scale` is of sigma, phi, shape, zi or the gaps between thresholds, "
+                      "and {} has none of them",
+                      to_string(family)));
+    options.scale = parse_prior("prior_scale", given.text("prior_scale"));
   }
+  set_known(given, family, options);
   return options;
 }
 

@@ -36,6 +36,8 @@ Floats padded(std::span<const double> values) {
   return out;
 }
 
+constexpr std::size_t most_categories = 100;  // of an ordinal y
+
 constexpr double most_weight = 1e12;  // times a count, and squared, it is still a float
 
 double log_choose(double n, double y) {
@@ -83,13 +85,14 @@ Observations::Observations(Family family, std::span<const double> y, const RowOp
       std::all_of(options.weights.begin(), options.weights.end(), [](double w) { return w == 0; }))
     throw Error("every weight is 0: no row counts. Give some rows a weight above 0");
   check_column("offset", options.offset, rows_, -INFINITY, "a finite number", options);
-  if (family == Family::gaussian) check_spread(y, options.offset);
+  if (family == Family::gaussian || family == Family::student_t) check_spread(y, options.offset);
   if (family == Family::binomial && options.trials.empty())
     throw UsageError("the binomial family needs the number of trials of each row (`trials`)");
   if (family != Family::binomial && !options.trials.empty())
     throw UsageError(fmt::format("trials are for the binomial family, not for {}", to_string(family)));
   check_column("trials", options.trials, rows_, 0, "a whole number >= 0", options);
   check_y(y, options);
+  numbers_ = family_numbers(family_, categories_);
   y_ = padded(y);
   if (!options.weights.empty()) weights_ = padded(options.weights);
   if (!options.trials.empty()) trials_ = padded(options.trials);
@@ -110,6 +113,7 @@ void Observations::check_y(std::span<const double> y, const RowOptions& options)
     if (!std::isfinite(v)) refuse(i, v, name, "finite numbers");
     switch (family_) {
       case Family::gaussian:
+      case Family::student_t:
         if (std::abs(v) > 1e30) refuse(i, v, name, "numbers below 1e30");
         break;
       case Family::gamma:
@@ -133,12 +137,27 @@ void Observations::check_y(std::span<const double> y, const RowOptions& options)
         classes_ = std::max(classes_, static_cast<std::size_t>(v) + 1);
         break;
       }
+      case Family::ordinal: {
+        const double last = options.classes > 0 ? static_cast<double>(options.classes) : most_categories;
+        if (!whole(v) || v < 1 || v > last) refuse(i, v, name, fmt::format("a class from 1 to {}", last));
+        categories_ = std::max(categories_, static_cast<std::size_t>(v));
+        break;
+      }
       case Family::poisson:
+      case Family::zero_inflated_poisson:
       case Family::negative_binomial:
         if (!whole(v) || v < 0 || v > most)
           refuse(i, v, name, fmt::format("a whole number from 0 to {}", most));
         break;
     }
+  }
+  if (family_ == Family::ordinal) {
+    if (options.classes > most_categories)
+      throw UsageError(fmt::format("y has {} classes: the ordinal family takes up to {}", options.classes,
+                                   most_categories));
+    categories_ = std::max(categories_, options.classes);
+    if (options.classes == 0 && std::ranges::max(y) < 2)
+      throw Error("every y is 1: the ordinal family needs at least 2 classes");
   }
   if (family_ == Family::categorical) {
     if (options.classes == 0) check_classes(y, classes_);
@@ -164,9 +183,24 @@ void Observations::prepare_rows() {
       count_error(w);
       constant_ = -0.5 * std::log(2 * M_PI) * total_weight_;
       break;
+    case Family::student_t:
+      fill(second_, w);
+      count_error(w);
+      break;
+    case Family::ordinal:
+      fill(second_, w);
+      count_error(w);
+      codes_.assign(padded_rows(rows_), 0);
+      class_weights_.assign(categories_, 0.0);
+      for (std::size_t i = 0; i < rows_; ++i) {
+        codes_[i] = static_cast<std::uint8_t>(y(i) - 1);
+        class_weights_[codes_[i]] += w(i);
+      }
+      break;
     case Family::bernoulli:
       if (weights_.empty()) {
         fill(first_, [&](std::size_t i) { return y(i) - 0.5; });
+        y_ = {};
       } else {
         fill(first_, [&](std::size_t i) { return w(i) * y(i); });
         fill(second_, [&](std::size_t i) { return w(i) * (1 - y(i)); });
@@ -191,14 +225,16 @@ void Observations::prepare_rows() {
     case Family::categorical:
       break;
     case Family::poisson:
+    case Family::zero_inflated_poisson:
       fill(first_, [&](std::size_t i) { return w(i) * y(i); });
       fill(second_, [&](std::size_t i) { return w(i) * std::max(y(i), 1.0); });
       fill(third_, [&](std::size_t i) { return std::log(std::max(y(i), 1.0)); });
       count_error([&](std::size_t i) { return w(i) * std::sqrt(y(i) + 1); });
       // The row function leaves out y log m - m, with the m = log m of its float.
       for (std::size_t i = 0; i < rows_; ++i)
-        constant_ +=
-            w(i) * (y(i) * static_cast<double>(third_[i]) - std::max(y(i), 1.0) - simd::lgamma(y(i) + 1));
+        if (family_ == Family::poisson || y(i) > 0)
+          constant_ +=
+              w(i) * (y(i) * static_cast<double>(third_[i]) - std::max(y(i), 1.0) - simd::lgamma(y(i) + 1));
       break;
     case Family::gamma:
       fill(first_, [&](std::size_t i) { return std::log(y(i)); });

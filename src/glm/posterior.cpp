@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "newton_rule.hpp"
 #include "onward/error.hpp"
 #include "onward/glm/default_priors.hpp"
 #include "onward/glm/softmax.hpp"
@@ -14,7 +14,8 @@
 namespace onward::glm {
 namespace {
 
-void check(const Prior& prior, std::string_view what) {
+/// `positive`: of a number above 0.
+void check(const Prior& prior, std::string_view what, bool positive = false) {
   if (!(prior.scale > 0) || !std::isfinite(prior.scale) || !std::isfinite(prior.location))
     throw UsageError(
         fmt::format("the prior of {} has location {} and scale {}: the scale must be above 0, both finite",
@@ -24,8 +25,9 @@ void check(const Prior& prior, std::string_view what) {
   if (prior.kind != Prior::Kind::flat && (prior.scale < least || prior.scale > most))
     throw UsageError(fmt::format("the prior of {} has the scale {}: it must be between {} and {}", what,
                                  prior.scale, least, most));
-  if (prior.kind == Prior::Kind::exponential && what != "the scale parameter")
-    throw UsageError(fmt::format("the prior of {} is exponential, which is for numbers above 0", what));
+  if (prior.is_positive() && !positive)
+    throw UsageError(
+        fmt::format("the prior of {} is {}, which is for numbers above 0", what, to_string(prior)));
   if (prior.kind == Prior::Kind::student_t && !(prior.degrees > 0))
     throw UsageError(fmt::format("the student-t prior of {} has {} degrees of freedom: they must be above 0",
                                  what, prior.degrees));
@@ -48,12 +50,13 @@ RegressionPosterior::RegressionPosterior(std::shared_ptr<const Design> x,
   if (!options_.column_names.empty() && options_.column_names.size() != named)
     throw UsageError(
         fmt::format("there are {} names for the {} columns of X", options_.column_names.size(), named));
+  if (y_->family() == Family::ordinal && !x_->has_intercept())
+    throw UsageError(
+        "an ordinal regression has thresholds in place of an intercept, and cannot do without: leave the "
+        "intercept in");
   if (!options_.column_names.empty()) check_names();
   centre();
   for (std::size_t j = 0; j < priors_.size(); ++j) check(priors_[j], column_name(j));
-  check(scale_prior_, "the scale parameter");
-  if (options_.known_scale && !(*options_.known_scale > 0))
-    throw UsageError(fmt::format("the known scale is {}: it must be above 0", *options_.known_scale));
 }
 
 /// Priors and centring: both want to know where the columns lie and how far they spread.
@@ -71,15 +74,38 @@ void RegressionPosterior::centre() {
     own->subtract(means_, *pool_);
     x_ = own;
   }
-  set_priors(DefaultPriors(*y_, std::move(spreads)));
+  const DefaultPriors defaults(*y_, std::move(spreads));
+  set_numbers(defaults);
+  set_priors(defaults);
 }
 
-void RegressionPosterior::set_priors(const DefaultPriors& defaults) {
-  scale_prior_ = options_.scale.value_or(defaults.scale());
-  if (y_->family() == Family::negative_binomial && samples_scale() && scale_prior_.kind == Prior::Kind::flat)
+std::optional<double> RegressionPosterior::known(std::size_t number) const {
+  if (y_->family() == Family::ordinal) return {};
+  return number == 0 ? options_.known_scale : options_.known_degrees;
+}
+
+void RegressionPosterior::set_numbers(const DefaultPriors& defaults) {
+  for (std::size_t i = 0; i < y_->numbers().size(); ++i) {
+    const NumberInfo& number = y_->numbers()[i];
+    const bool degrees = number.kind == NumberInfo::Kind::above_one;
+    number_priors_.push_back(degrees ? options_.degrees.value_or(defaults.degrees())
+                                     : options_.scale.value_or(defaults.scale()));
+    check(number_priors_.back(), number.name, true);
+    if (number_priors_.back().kind == Prior::Kind::beta && number.kind != NumberInfo::Kind::odds)
+      throw UsageError(fmt::format("the prior of {} is a beta, which is for probabilities", number.name));
+    if (const auto value = known(i); !value)
+      sampled_numbers_.push_back(i);
+    else if (!number.allows(*value))
+      throw UsageError(fmt::format("the known {} is {}: it must be {}", number.name, *value, number.range()));
+  }
+  if (y_->family() == Family::negative_binomial && samples_numbers() &&
+      number_priors_[0].kind == Prior::Kind::flat)
     throw UsageError(
         "under a flat prior of phi the posterior of a negative binomial regression cannot be normalised, "
         "since any large phi fits as a Poisson regression does: give it a normal or student-t prior");
+}
+
+void RegressionPosterior::set_priors(const DefaultPriors& defaults) {
   if (!options_.each.empty()) {
     if (options_.each.size() != x_->columns())
       throw UsageError(fmt::format("there are {} priors for {} columns (the intercept counts as one)",
@@ -91,6 +117,8 @@ void RegressionPosterior::set_priors(const DefaultPriors& defaults) {
   for (std::size_t j = 0; j < x_->columns(); ++j) {
     if (j < first) {
       priors_.push_back(options_.intercept.value_or(defaults.intercept()));
+      // What is given is of the first threshold, which is minus the intercept.
+      if (y_->family() == Family::ordinal) priors_.back().location *= -1;
       continue;
     }
     const auto named = options_.column_names.empty() ? options_.named.end()
@@ -101,13 +129,6 @@ void RegressionPosterior::set_priors(const DefaultPriors& defaults) {
   }
 }
 
-std::string RegressionPosterior::column_name(std::size_t j) const {
-  const std::size_t first = x_->has_intercept() ? 1 : 0;
-  if (j < first) return "the intercept";
-  return options_.column_names.empty() ? fmt::format("column {}", j - first + 1)
-                                       : fmt::format("column '{}'", options_.column_names[j - first]);
-}
-
 void RegressionPosterior::check_names() const {
   std::vector<std::string> all = names();
   std::sort(all.begin(), all.end());
@@ -115,47 +136,30 @@ void RegressionPosterior::check_names() const {
   if (twice != all.end())
     throw UsageError(
         fmt::format("two parameters would be called {}: give every column a name of its own, other than "
-                    "{}, sigma, phi and shape",
+                    "{}, sigma, nu, phi, shape and zi",
                     *twice, options_.intercept_name));
 }
 
-std::vector<std::string> RegressionPosterior::names() const {
-  std::vector<std::string> names;
-  for (std::size_t k = 0; k < y_->classes(); ++k)
-    for (std::size_t j = 0; j < x_->columns(); ++j) {
-      const bool ones = x_->has_intercept() && j == 0;
-      const std::size_t column = j - (x_->has_intercept() ? 1 : 0);
-      std::string name = ones                            ? options_.intercept_name
-                         : options_.column_names.empty() ? fmt::format("beta.{}", column + 1)
-                                                         : options_.column_names[column];
-      if (y_->classes() > 1) name += fmt::format(".{}", k + 1);
-      names.push_back(std::move(name));
-    }
-  if (samples_scale()) names.emplace_back(scale_name(y_->family()));
-  return names;
+FamilyNumbers RegressionPosterior::starting_numbers() const {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < y_->numbers().size(); ++i) {
+    const auto value = known(i);
+    values.push_back(value ? y_->numbers()[i].from_reported(*value) : 1.0);
+  }
+  return FamilyNumbers::of(values);
 }
 
-std::vector<std::size_t> RegressionPosterior::name_indices() const {
-  const std::size_t of_class = y_->classes() > 1 ? 1 : 0, of_column = options_.column_names.empty() ? 1 : 0;
-  std::vector<std::size_t> indices;
-  for (std::size_t k = 0; k < y_->classes(); ++k)
-    for (std::size_t j = 0; j < x_->columns(); ++j)
-      indices.push_back(of_class + (x_->has_intercept() && j == 0 ? 0 : of_column));
-  if (samples_scale()) indices.push_back(0);
-  return indices;
+FamilyNumbers RegressionPosterior::numbers_at(VectorView logs) const {
+  std::vector<double> all = starting_numbers().logs();
+  for (std::size_t i = 0; i < sampled_numbers_.size(); ++i) all[sampled_numbers_[i]] = logs[i];
+  return FamilyNumbers(std::move(all));
 }
 
-void RegressionPosterior::constrain(VectorView theta, std::span<double> out) const {
-  if (out.data() != theta.data()) std::copy(theta.begin(), theta.end(), out.begin());
-  const std::size_t width = x_->columns();
-  for (std::size_t k = 0; k < y_->classes(); ++k)
-    for (std::size_t j = 1; j < means_.size(); ++j) out[k * width] -= means_[j] * theta[k * width + j];
-  if (samples_scale()) out.back() = std::exp(theta.back());
-}
-
-double RegressionPosterior::log_scale(VectorView theta) const {
-  if (samples_scale()) return theta.back();
-  return options_.known_scale ? std::log(*options_.known_scale) : 0.0;
+std::vector<double> RegressionPosterior::turns_of(VectorView v) const {
+  std::vector<double> turns(y_->numbers().size(), 0.0);
+  for (std::size_t i = 0; i < sampled_numbers_.size() && !v.empty(); ++i)
+    turns[sampled_numbers_[i]] = v[coefficients() + i];
+  return turns;
 }
 
 void RegressionPosterior::afresh(const Direction& at, Predictor& out) {
@@ -217,9 +221,10 @@ Jet RegressionPosterior::prior_jet(VectorView theta, VectorView v, double alpha)
       sum.slope += jet.slope * d;
       sum.curvature += jet.curvature * d * d;
     }
-  if (samples_scale()) {
-    const double d = v.empty() ? 0.0 : v.back();
-    const Jet jet = scale_prior_.at_log(theta.back() + alpha * d);
+  for (std::size_t i = 0; i < sampled_numbers_.size(); ++i) {
+    const std::size_t at = coefficients() + i;
+    const double d = v.empty() ? 0.0 : v[at];
+    const Jet jet = number_prior_at(sampled_numbers_[i], theta[at] + alpha * d);
     sum.value += jet.value;
     sum.slope += jet.slope * d;
     sum.curvature += jet.curvature * d * d;
@@ -229,13 +234,16 @@ Jet RegressionPosterior::prior_jet(VectorView theta, VectorView v, double alpha)
 
 /// The log likelihood alpha along d from here_, with derivatives; v is the direction in the parameters.
 Jet RegressionPosterior::rows_jet(const Predictor& d, VectorView v, double alpha, Order order) {
-  const double turn = samples_scale() && !v.empty() ? v.back() : 0.0;  // of the log scale
+  const std::vector<double> turns = turns_of(v);
+  FamilyNumbers numbers = numbers_of(here_.at);
+  for (std::size_t i = 0; i < turns.size(); ++i)
+    if (turns[i] != 0) numbers.set_log(i, numbers.log(i) + alpha * turns[i]);
   RowLine line{.eta = here_.values.data()};
   if (order != Order::value || alpha != 0) {
     line.d = d.values.data();
     line.alpha = static_cast<float>(alpha);
   }
-  return glm::rows_jet(*y_, line, log_scale(here_.at) + alpha * turn, turn, order, scratch_, *pool_);
+  return glm::rows_jet(*y_, line, numbers, turns, order, scratch_, *pool_);
 }
 
 namespace {
@@ -244,10 +252,6 @@ Jet cut(Jet jet, Order order) {
   if (order == Order::value) jet.slope = 0;
   if (order != Order::curvature) jet.curvature = 0;
   return jet;
-}
-
-Jet sum_of(const Jet& a, const Jet& b) {
-  return {a.value + b.value, a.slope + b.slope, a.curvature + b.curvature};
 }
 
 }  // namespace
@@ -261,22 +265,22 @@ Jet RegressionPosterior::jet(VectorView theta, VectorView v, Order order) {
 
 JetPair RegressionPosterior::jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
   place(theta);
-  if (samples_scale()) return {jet(theta, v, order), jet(theta, w, order)};
+  if (samples_numbers()) return {jet(theta, v, order), jet(theta, w, order)};
   const Predictor& first = along(v);
   return pair_of_rows(first, along(w), 0, theta, order);
 }
 
-/// Jets along two lines, alpha along the first one, at theta; no scale parameter is sampled.
+/// Jets along two lines, alpha along the first one, at theta; no number of the family is sampled.
 JetPair RegressionPosterior::pair_of_rows(const Predictor& first, const Predictor& second, double alpha,
                                           VectorView theta, Order order) {
-  const double scale = std::exp(log_scale(theta));
+  const FamilyNumbers numbers = numbers_of(theta);
   const RowLine line{.eta = here_.values.data(),
                      .d = first.values.data(),
                      .alpha = static_cast<float>(alpha),
                      .next = second.values.data(),
-                     .scale = scale};
+                     .numbers = numbers};
   const LineSums sums = y_->classes() > 1 ? softmax_sums(*y_, line, *pool_) : y_->sums(line, *pool_);
-  const double value = sums.value + y_->constant(scale);
+  const double value = sums.value + y_->constant(numbers);
   return {cut(sum_of({value, sums.slope, sums.curvature}, prior_jet(theta, first.at, 0)), order),
           cut(sum_of({value, sums.next_slope, sums.next_curvature}, prior_jet(theta, second.at, 0)), order)};
 }
@@ -284,23 +288,24 @@ JetPair RegressionPosterior::pair_of_rows(const Predictor& first, const Predicto
 double RegressionPosterior::gradient(VectorView theta, std::span<double> out) {
   place(theta);
   residuals_.resize(here_.values.size());
-  const double scale = std::exp(log_scale(theta));
+  const FamilyNumbers numbers = numbers_of(theta);
   const double rows = y_->classes() > 1
                           ? softmax_residuals(*y_, here_.values.data(), residuals_.data(), *pool_)
-                          : y_->row_slopes(here_.values.data(), scale, residuals_.data(), nullptr, *pool_);
+                          : y_->row_slopes(here_.values.data(), numbers, residuals_.data(), nullptr, *pool_);
   x_->multiply_transposed(residuals_.data(), y_->classes(), out.first(coefficients()), *pool_);
-  double value = rows + y_->constant(scale);
+  double value = rows + y_->constant(numbers);
   for (std::size_t i = 0; i < coefficients(); ++i) {
     const Jet prior = priors_[i % x_->columns()].at(theta[i]);
     value += prior.value;
     out[i] += prior.slope;
   }
-  if (samples_scale()) {
-    const Jet by_scale =
-        ScaleJets(*y_, here_.values.data(), *pool_, y_->sum_at_unit_scale(rows, scale))(theta.back());
-    const Jet prior = scale_prior_.at_log(theta.back());
+  for (std::size_t i = 0; i < sampled_numbers_.size(); ++i) {
+    const std::size_t number = sampled_numbers_[i], at = coefficients() + i;
+    const NumberJets jets(*y_, here_.values.data(), *pool_, numbers, number,
+                          y_->sum_at_unit_scale(rows, numbers));
+    const Jet prior = number_prior_at(number, theta[at]);
     value += prior.value;
-    out.back() = by_scale.slope + prior.slope;
+    out[at] = jets(theta[at]).slope + prior.slope;
   }
   return value;
 }
@@ -323,7 +328,7 @@ JetPair RegressionPosterior::pair_on_line(double alpha, const Direction& next, O
   const Predictor& first = directions_[line_];
   std::vector<double> there = here_.at;
   for (std::size_t i = 0; i < there.size(); ++i) there[i] += alpha * first.at[i];
-  if (samples_scale()) {
+  if (samples_numbers()) {
     const Jet on_line = jet_on_line(alpha, order);
     Predictor start = here_;
     commit(alpha);
@@ -363,32 +368,6 @@ PanelColumns RegressionPosterior::give_design(const Eigen::MatrixXd& matrix, Thr
   if (x_.use_count() > 1) return PanelColumns(*x_, matrix, pool);
   // Nobody else can see the design, so its memory may be used.
   return PanelColumns(std::move(const_cast<Design&>(*x_)), matrix, pool);
-}
-
-std::string describe_priors(const RegressionPosterior& posterior) {
-  const std::size_t width = posterior.design().columns(), first = posterior.design().has_intercept() ? 1 : 0;
-  const auto& names = posterior.options().column_names;
-  std::vector<std::string> parts;
-  if (first > 0)
-    parts.push_back(fmt::format("intercept{} ~ {}",
-                                posterior.means().empty() ? "" : " (at the means of the predictors)",
-                                to_string(posterior.priors()[0])));
-  // Neighbours with one prior share an entry, and of many only the first are shown.
-  constexpr std::size_t most = 6;
-  const auto name = [&](std::size_t j) {
-    return names.empty() ? fmt::format("beta.{}", j - first + 1) : names[j - first];
-  };
-  std::size_t shown = 0, j = first;
-  for (std::size_t end = j; j < width && shown < most; j = end, ++shown) {
-    const std::string prior = to_string(posterior.priors()[j]);
-    for (end = j + 1; end < width && to_string(posterior.priors()[end]) == prior;) ++end;
-    parts.push_back(fmt::format("{}{} ~ {}", name(j), end - j > 1 ? " to " + name(end - 1) : "", prior));
-  }
-  if (j < width) parts.push_back(fmt::format("{} more alike", width - j));
-  if (posterior.samples_scale())
-    parts.push_back(
-        fmt::format("{} ~ {}, above 0", posterior.names().back(), to_string(posterior.scale_prior())));
-  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 }  // namespace onward::glm

@@ -9,7 +9,6 @@
 
 #include "onward/diagnostics/convergence.hpp"
 #include "onward/error.hpp"
-#include "onward/glm/simulate.hpp"
 #include "onward/util/suggest.hpp"
 #include "onward/util/thread_pool.hpp"
 
@@ -105,21 +104,53 @@ Predictions::Predictions(const FittedRegression& fitted, const Table& data, cons
       throw Error(fmt::format("{}: the number of trials is {}, and must be a whole number of at least 0",
                               data.place_of_row(frame_.table_rows.empty() ? i : frame_.table_rows[i]), n));
   take_population(draws);
-  const bool known = fitted.known_scale.has_value();
-  if (has_scale(family_))
-    scale_ = known ? std::vector<double>(draws_, *fitted.known_scale)
-                   : DrawsByName(draws).of(std::string(scale_name(family_)));
+  if (family_ == Family::ordinal)
+    take_thresholds(fitted, draws);
   else
-    scale_.assign(draws_, 1);
+    take_numbers(fitted, draws);
   take_groups(draws);
 }
 
 void Predictions::take_population(const StoredDraws& draws) {
   const DrawsByName by_name(draws);
-  for (std::size_t k = 0; k < numbers_per_row(); ++k) {
+  for (std::size_t k = 0; k < predictors_per_row(); ++k) {
     const std::string ending = classes_.empty() ? "" : fmt::format(".{}", k + 1);
-    if (frame_.intercept) coefficients_.push_back(by_name.of("(Intercept)" + ending));
+    if (frame_.intercept && family_ != Family::ordinal)
+      coefficients_.push_back(by_name.of("(Intercept)" + ending));
     for (const std::string& name : frame_.column_names) coefficients_.push_back(by_name.of(name + ending));
+  }
+}
+
+/// The first threshold becomes an intercept, and the others gaps.
+void Predictions::take_thresholds(const FittedRegression& fitted, const StoredDraws& draws) {
+  const DrawsByName by_name(draws);
+  std::vector<double> last = by_name.of("Intercept[1]");
+  std::vector<double> intercept(draws_);
+  const bool linear = options_.what == PredictionOptions::What::linear;
+  for (std::size_t s = 0; s < draws_; ++s) intercept[s] = linear ? 0 : -last[s];
+  coefficients_.insert(coefficients_.begin(), std::move(intercept));
+  numbers_.resize(draws_);
+  std::size_t count = 2;
+  for (; by_name.has(fmt::format("Intercept[{}]", count)); ++count) {
+    std::vector<double> next = by_name.of(fmt::format("Intercept[{}]", count));
+    for (std::size_t s = 0; s < draws_; ++s) numbers_[s].push_back(next[s] - last[s]);
+    last = std::move(next);
+  }
+  if (linear) return;
+  classes_ = fitted.classes;
+  if (classes_.empty())
+    for (std::size_t k = 1; k <= count; ++k) classes_.push_back(std::to_string(k));
+}
+
+void Predictions::take_numbers(const FittedRegression& fitted, const StoredDraws& draws) {
+  const DrawsByName by_name(draws);
+  numbers_.resize(draws_);
+  const std::vector<NumberInfo> numbers = family_numbers(family_);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const bool known = i < fitted.known.size() && fitted.known[i];
+    const std::vector<double> values =
+        known ? std::vector<double>(draws_, *fitted.known[i]) : by_name.of(numbers[i].name);
+    for (std::size_t s = 0; s < draws_; ++s) numbers_[s].push_back(numbers[i].from_reported(values[s]));
   }
 }
 
@@ -212,22 +243,39 @@ void Predictions::add_groups(std::size_t row, std::span<double> eta) const {
   }
 }
 
+RandomSequence Predictions::random_of(std::size_t row, std::size_t draw) const {
+  return {stream_apart(options_.seed, Apart::outcomes, draw),
+          frame_.table_rows.empty() ? row : frame_.table_rows[row]};
+}
+
+/// From one predictor to the probabilities of ordered classes.
+void Predictions::respond_ordered(std::size_t row, std::span<double> out) const {
+  std::vector<double> of_classes(classes_.size());
+  for (std::size_t s = 0; s < draws_; ++s) {
+    ordered_probabilities(out[s], numbers_[s], of_classes);
+    if (options_.what == PredictionOptions::What::predictive) {
+      RandomSequence sequence = random_of(row, s);
+      const std::size_t came = random_class(of_classes, sequence);
+      for (std::size_t k = 0; k < classes_.size(); ++k) of_classes[k] = k == came ? 1 : 0;
+    }
+    for (std::size_t k = 0; k < classes_.size(); ++k) out[k * draws_ + s] = of_classes[k];
+  }
+}
+
 /// From predictors to what is asked for, class after class.
 void Predictions::respond(std::size_t row, std::span<double> out) const {
   using enum PredictionOptions::What;
   if (options_.what == linear) return;
-  const std::uint64_t step = frame_.table_rows.empty() ? row : frame_.table_rows[row];
-  const auto random = [&](std::size_t s) {
-    return RandomSequence(stream_apart(options_.seed, Apart::outcomes, s), step);
-  };
+  const auto random = [&](std::size_t s) { return random_of(row, s); };
+  if (family_ == Family::ordinal) return respond_ordered(row, out);
   if (classes_.empty()) {
     const double trials = frame_.trials.empty() ? 1 : frame_.trials[row];
     for (std::size_t s = 0; s < draws_; ++s) {
       if (options_.what == fitted) {
-        out[s] = expected_response(family_, out[s], trials);
+        out[s] = expected_response(family_, out[s], numbers_[s], trials);
       } else {
         RandomSequence sequence = random(s);
-        out[s] = random_response(family_, out[s], scale_[s], trials, sequence);
+        out[s] = random_response(family_, out[s], numbers_[s], trials, sequence);
       }
     }
     return;
@@ -248,7 +296,7 @@ void Predictions::respond(std::size_t row, std::span<double> out) const {
 /// `x` has the row's columns without the intercept.
 void Predictions::predict_row(std::size_t row, std::span<const double> x, std::span<double> out) const {
   std::size_t next = 0;
-  for (std::size_t k = 0; k < numbers_per_row(); ++k) {
+  for (std::size_t k = 0; k < predictors_per_row(); ++k) {
     const auto eta = out.subspan(k * draws_, draws_);
     std::ranges::fill(eta, frame_.offset.empty() ? 0.0 : frame_.offset[row]);
     if (frame_.intercept) add_product(1, coefficients_[next++], eta);

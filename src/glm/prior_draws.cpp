@@ -24,19 +24,29 @@ double draw(const Prior& prior, RandomSequence& random) {
     }
     case Prior::Kind::exponential:
       return -prior.scale * std::log(random.uniform());
+    case Prior::Kind::gamma:
+      return prior.scale * random.gamma(prior.degrees);
+    case Prior::Kind::beta: {
+      const double one = random.gamma(prior.degrees), other = random.gamma(prior.scale);
+      return one / (one + other);
+    }
     case Prior::Kind::flat:
       break;
   }
   throw UsageError("a flat prior cannot be drawn from");
 }
 
-/// Of a prior that is cut at 0.
-double draw_positive(const Prior& prior, RandomSequence& random) {
+/// Of a prior that is cut to where there are such numbers.
+double draw_number(const Prior& prior, const NumberInfo& number, RandomSequence& random) {
   constexpr int most_tries = 100'000;
   for (int i = 0; i < most_tries; ++i)
-    if (const double x = draw(prior, random); x > 0) return x;
-  throw UsageError(
-      fmt::format("the prior {} of a scale has next to nothing above 0: move it", to_string(prior)));
+    if (const double x = draw(prior, random); number.allows(x)) return x;
+  throw UsageError(fmt::format("the prior {} of {} has next to nothing {}: move it", to_string(prior),
+                               number.name, number.range()));
+}
+
+double draw_positive(const Prior& prior, RandomSequence& random) {
+  return draw_number(prior, {"a scale"}, random);
 }
 
 /// What the partial correlations are made of: (1 + tanh y) / 2 has a symmetric beta distribution.
@@ -57,8 +67,9 @@ void require_proper(const RegressionPosterior& population, const std::vector<Gro
   };
   for (std::size_t j = 0; j < population.priors().size(); ++j)
     if (population.priors()[j].kind == Prior::Kind::flat) refuse(population.column_name(j));
-  if (population.samples_scale() && population.scale_prior().kind == Prior::Kind::flat)
-    refuse(population.names().back());
+  for (const std::size_t i : population.sampled_numbers())
+    if (population.number_prior(i).kind == Prior::Kind::flat)
+      refuse(population.observations().numbers()[i].name);
   for (const GroupPriors& group : priors)
     for (const Prior& sd : group.sds)
       if (sd.kind == Prior::Kind::flat) refuse("a group's sd");
@@ -67,12 +78,10 @@ void require_proper(const RegressionPosterior& population, const std::vector<Gro
 DrawnParameters draw_parameters(const RegressionPosterior& population, const std::vector<GroupTerm>& terms,
                                 const std::vector<GroupPriors>& priors, RandomSequence& random) {
   DrawnParameters drawn;
-  drawn.scale = population.options().known_scale.value_or(1.0);
-  std::vector<double>& reported = drawn.reported;
-  for (const Prior& prior : population.priors()) reported.push_back(draw(prior, random));
-  // The prior is of the intercept at the means of the columns.
-  const std::vector<double>& means = population.means();
-  for (std::size_t j = 1; j < means.size(); ++j) reported[0] -= means[j] * reported[j];
+  drawn.numbers = population.starting_numbers().values();
+  std::vector<double>& coefficients = drawn.coefficients;
+  for (const Prior& prior : population.priors()) coefficients.push_back(draw(prior, random));
+  std::vector<double> reported;  // what comes after the coefficients
   std::vector<std::vector<double>> sds;
   for (const GroupPriors& group : priors) {
     sds.emplace_back();
@@ -99,8 +108,21 @@ DrawnParameters draw_parameters(const RegressionPosterior& population, const std
         for (std::size_t j = 0; j <= i; ++j) effects[l * q + i] += sds[t][i] * factor[i * q + j] * u[j];
     }
   }
-  if (population.samples_scale())
-    reported.push_back(drawn.scale = draw_positive(population.scale_prior(), random));
+  std::vector<double> logs;
+  for (const std::size_t i : population.sampled_numbers()) {
+    const NumberInfo& number = population.observations().numbers()[i];
+    drawn.numbers[i] = number.from_reported(draw_number(population.number_prior(i), number, random));
+    logs.push_back(std::log(drawn.numbers[i]));
+  }
+  // Priors are of coefficients for columns at their means.
+  drawn.reported.resize(population.reported_coefficients());
+  population.constrain_coefficients(coefficients, logs, drawn.reported);
+  const std::vector<double>& means = population.means();
+  for (std::size_t j = 1; j < means.size(); ++j) coefficients[0] -= means[j] * coefficients[j];
+  drawn.reported.insert(drawn.reported.end(), reported.begin(), reported.end());
+  const std::size_t so_far = drawn.reported.size();
+  drawn.reported.resize(so_far + population.reported_numbers());
+  population.constrain_numbers(logs, std::span(drawn.reported).subspan(so_far));
   return drawn;
 }
 

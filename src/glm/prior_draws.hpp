@@ -13,9 +13,10 @@ namespace onward::glm {
 void require_proper(const RegressionPosterior& population, const std::vector<GroupPriors>& priors);
 
 struct DrawnParameters {
+  std::vector<double> coefficients;          ///< for the columns as they were given
   std::vector<double> reported;              ///< in the order of the posterior's names, effects left out
   std::vector<std::vector<double>> effects;  ///< of each term, level after level
-  double scale = 1;                          ///< sigma or phi
+  std::vector<double> numbers;               ///< of the family, as rows read them
 };
 
 /// `population` may be without groups: then there are no terms.

@@ -1,9 +1,11 @@
 #include "onward/glm/prior_words.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "onward/error.hpp"
 #include "onward/util/suggest.hpp"
@@ -12,6 +14,9 @@ namespace onward::glm {
 namespace {
 
 using About = PriorStatement::About;
+
+/// What the numbers of families are called.
+constexpr std::string_view numbers[] = {"sigma", "nu", "phi", "shape", "zi", "gap"};
 
 std::string_view trimmed(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\n'; };
@@ -71,6 +76,8 @@ constexpr Distribution distributions[] = {
     {"laplace", "location, scale", 2},
     {"double_exponential", "location, scale", 2},
     {"exponential", "rate", 1},
+    {"gamma", "shape, rate", 2},
+    {"beta", "a, b", 2},
     {"half_normal", "scale", 1},
     {"half_t", "degrees of freedom, scale", 2},
     {"half_student_t", "degrees of freedom, scale", 2},
@@ -108,17 +115,21 @@ void read_distribution(std::string_view text, PriorStatement& out) {
                           i + 2 == values.size();
     if (!location && !(values[i] > 0)) refuse(out.text, fmt::format("{} is not above 0", values[i]));
   }
-  const bool half = name.starts_with("half_") || name == "exponential";
+  const bool half = name.starts_with("half_") || name == "exponential" || name == "gamma" || name == "beta";
   if (half && (out.about == About::coefficient || out.about == About::intercept))
     refuse(out.text, fmt::format("{} is for numbers above 0, and coefficients may be below", name));
   if ((name == "lkj") != (out.about == About::correlation))
     refuse(out.text, name == "lkj" ? "lkj is for correlations" : "correlations have lkj(SHAPE)");
+  if (name == "beta" && out.column != "zi")
+    refuse(out.text, "beta is for probabilities, and zi is the only one");
   if (name == "flat") out.prior = Prior::flat();
   if (name == "normal") out.prior = Prior::normal(values[0], values[1]);
   if (name == "student_t") out.prior = Prior::student_t(values[0], values[1], values[2]);
   if (name == "cauchy") out.prior = Prior::student_t(1, values[0], values[1]);
   if (name == "laplace" || name == "double_exponential") out.prior = Prior::laplace(values[0], values[1]);
   if (name == "exponential") out.prior = Prior::exponential(values[0]);
+  if (name == "gamma") out.prior = Prior::gamma(values[0], values[1]);
+  if (name == "beta") out.prior = Prior::beta(values[0], values[1]);
   if (name == "half_normal") out.prior = Prior::normal(0, values[0]);
   if (name == "half_t" || name == "half_student_t") out.prior = Prior::student_t(values[0], 0, values[1]);
   if (name == "half_cauchy") out.prior = Prior::student_t(1, 0, values[0]);
@@ -162,11 +173,12 @@ PriorStatement read_statement(std::string_view statement) {
   } else if (word == "cor") {
     out.about = About::correlation;
     out.group = take_between(what, '(', ')', statement);
-  } else if (word == "sigma" || word == "phi" || word == "shape") {
-    out.about = About::scale;
+  } else if (std::ranges::find(numbers, word) != std::end(numbers)) {
+    out.about = About::number;
+    out.column = word;
   } else {
-    refuse(statement,
-           fmt::format("'{}' is none of b, Intercept, sd, cor, sigma, phi and shape", trimmed(sides[0])));
+    refuse(statement, fmt::format("'{}' is none of b, Intercept, sd, cor, {}", trimmed(sides[0]),
+                                  fmt::join(numbers, ", ")));
   }
   if (!what.empty()) refuse(statement, fmt::format("'{}' was not expected", what));
   if (out.about == About::coefficient && (out.column == "Intercept" || out.column == "(Intercept)"))
@@ -201,7 +213,7 @@ std::vector<PriorStatement> parse_priors(std::string_view text) {
 void apply_priors(const std::vector<PriorStatement>& statements, bool intercept, PosteriorOptions& options) {
   for (const PriorStatement& one : statements) {
     if (one.about == About::coefficient && one.column.empty()) options.coefficients = one.prior;
-    if (one.about == About::scale) options.scale = one.prior;
+    if (one.about == About::number) (one.column == "nu" ? options.degrees : options.scale) = one.prior;
     if (one.about == About::intercept) {
       if (!intercept)
         throw UsageError(fmt::format("the prior '{}' is of the intercept, and there is none", one.text));

@@ -7,6 +7,7 @@
 
 #include "onward/glm/family.hpp"
 #include "row_loop.hpp"
+#include "thresholds.hpp"
 
 namespace onward::glm {
 namespace {
@@ -85,7 +86,48 @@ struct CloglogRows {
   }
 };
 
-// Flattened: a call inside the loop would send every register to memory and back.
+/// Counts above 0 are those of a Poisson distribution; the log odds of a certain 0 are u.
+template <bool touching>
+struct InflatedRows {
+  PoissonRows poisson;
+  double u;
+  template <class T>
+  RowJet<T> jet(std::size_t i, const T& eta) const {
+    using S = simd::scalar_t<T>;
+    const RowJet<T> count = poisson.jet(i, eta);
+    const RowJet<T> zero = times(inflated_zero_row<touching>(eta, T(S(u))), load_rows<T>(poisson.m + i));
+    const auto counts = load_rows<T>(poisson.y + i) > T(S(0));
+    return {simd::select(counts, count.value, zero.value), simd::select(counts, count.slope, zero.slope),
+            simd::select(counts, count.curvature, zero.curvature)};
+  }
+};
+
+template <bool touching>
+struct StudentRows {
+  const float *y, *weight;
+  double sigma, nu;
+  template <class T>
+  RowJet<T> jet(std::size_t i, const T& eta) const {
+    using S = simd::scalar_t<T>;
+    return times(student_row<touching>(eta, load_rows<T>(y + i), T(S(1 / sigma)), T(S(1 / nu)), T(S(nu + 1))),
+                 load_rows<T>(weight + i));
+  }
+};
+
+struct OrdinalRows {
+  const std::uint8_t* code;
+  const float* weight;
+  const ThresholdTable& thresholds;
+  template <class T>
+  RowJet<T> jet(std::size_t i, const T& eta) const {
+    return times(ordinal_row(eta, look_up<T>(thresholds.above.data(), code + i),
+                             look_up<T>(thresholds.below.data(), code + i)),
+                 load_rows<T>(weight + i));
+  }
+};
+
+// Flattened: a call inside the loop would send every register to memory and back. The arrays of the line
+// begin with row `begin`.
 template <class T, bool moves, bool looks_ahead, class Rows>
 [[gnu::flatten]] LineSums piece_sums(const Rows& rows, const RowLine& line, std::size_t begin,
                                      std::size_t end) {
@@ -94,11 +136,12 @@ template <class T, bool moves, bool looks_ahead, class Rows>
   for_each_group<T>(
       begin, end,
       [&](std::size_t i, std::size_t part, const simd::mask_t<T>* mask) __attribute__((always_inline)) {
-        T eta = load_rows<T>(line.eta + i), d;
+        const std::size_t at = i - begin;
+        T eta = load_rows<T>(line.eta + at), d;
         if constexpr (moves) {
-          d = load_rows<T>(line.d + i);
+          d = load_rows<T>(line.d + at);
           eta = simd::mul_add(alpha, d, eta);
-          if (line.moved) store_rows(line.moved + i, eta);
+          if (line.moved) store_rows(line.moved + at, eta);
         }
         const RowJet<T> jet = rows.jet(i, eta);
         value.add(part, kept(jet.value, mask));
@@ -108,7 +151,7 @@ template <class T, bool moves, bool looks_ahead, class Rows>
           curvature.add_product(part, T(second * d), d);
         }
         if constexpr (looks_ahead) {
-          const T next = load_rows<T>(line.next + i);
+          const T next = load_rows<T>(line.next + at);
           next_slope.add_product(part, first, next);
           next_curvature.add_product(part, T(second * next), next);
         }
@@ -121,16 +164,14 @@ template <class T, bool moves, bool looks_ahead, class Rows>
   return {value.sum(), slope.sum(), curvature.sum(), next_slope.sum(), next_curvature.sum()};
 }
 
-template <class T, class Rows>
-LineSums sums_as(const Rows& rows, const RowLine& whole, std::size_t count, ThreadPool& pool) {
+/// line_of(piece, begin, end) is the line with arrays that begin with row `begin`.
+template <class T, class Rows, class LineOf>
+LineSums sums_as(const Rows& rows, const LineOf& line_of, std::size_t count, ThreadPool& pool) {
   thread_local std::vector<LineSums> parts;
   auto& mine = parts;
   mine.resize(pieces_of(count));
   for_each_piece(count, pool, [&](std::size_t p, std::size_t begin, std::size_t end) {
-    RowLine line = whole;  // with d and next such that row i is at i
-    const std::size_t skip = p * (whole.stride - piece_rows);
-    if (line.d) line.d += skip;
-    if (line.next) line.next += skip;
+    const RowLine line = line_of(p, begin, end);
     if (line.d)
       mine[p] = line.next ? piece_sums<T, true, true>(rows, line, begin, end)
                           : piece_sums<T, true, false>(rows, line, begin, end);
@@ -141,37 +182,36 @@ LineSums sums_as(const Rows& rows, const RowLine& whole, std::size_t count, Thre
   return tree_sum<LineSums>(mine);
 }
 
+/// Of rows begin to end, with which the arrays begin.
 template <class T, class Rows>
-double slopes_as(const Rows& rows, const float* eta, float* slope, float* weight, std::size_t count,
-                 ThreadPool& pool) {
-  std::vector<double> parts(pieces_of(count));
-  for_each_piece(count, pool, [&](std::size_t p, std::size_t begin, std::size_t end) {
-    RowSum<T> value;
-    for_each_group<T>(
-        begin, end,
-        [&](std::size_t i, std::size_t part, const simd::mask_t<T>* mask) {
-          const RowJet<T> jet = rows.jet(i, load_rows<T>(eta + i));
-          value.add(part, kept(jet.value, mask));
-          if (slope) store_rows(slope + i, kept(jet.slope, mask));
-          if (weight) store_rows(weight + i, kept(T(simd::neg(jet.curvature)), mask));
-        },
-        [&] { value.end_chunk(); });
-    parts[p] = value.sum();
-  });
-  return tree_sum<double>(parts);
+double slopes_as(const Rows& rows, std::size_t begin, std::size_t end, const float* eta, float* slope,
+                 float* weight) {
+  RowSum<T> value;
+  for_each_group<T>(
+      begin, end,
+      [&](std::size_t i, std::size_t part, const simd::mask_t<T>* mask) __attribute__((always_inline)) {
+        const std::size_t at = i - begin;
+        const RowJet<T> jet = rows.jet(i, load_rows<T>(eta + at));
+        value.add(part, kept(jet.value, mask));
+        if (slope) store_rows(slope + at, kept(jet.slope, mask));
+        if (weight) store_rows(weight + at, kept(T(simd::neg(jet.curvature)), mask));
+      },
+      [&] { value.end_chunk(); });
+  return value.sum();
 }
 
 }  // namespace
 
 /// What the rows of families whose scale is a factor are multiplied by.
-double Observations::row_factor(double scale) const {
-  if (family_ == Family::gaussian) return 1 / (scale * scale);
-  return family_ == Family::gamma ? scale : 1;
+double Observations::row_factor(std::span<const double> numbers) const {
+  if (!scale_is_factor() || numbers.empty()) return 1;
+  return family_ == Family::gaussian ? 1 / (numbers[0] * numbers[0]) : numbers[0];
 }
 
 /// Calls use(number, rows) with the row functions of the family; `number` is of the type to compute with.
 template <class Use>
-auto Observations::with_rows(double scale, const Use& use) const {
+auto Observations::with_rows(std::span<const double> numbers, Curvature curvature, const Use& use) const {
+  const bool touching = curvature == Curvature::touching;
   const auto use_rows = [&](const auto& rows) {
     return arithmetic_ == Arithmetic::in_float ? use(simd::Batch<float>(), rows)
                                                : use(simd::Batch<double>(), rows);
@@ -192,44 +232,95 @@ auto Observations::with_rows(double scale, const Use& use) const {
     case Family::poisson:
       return use_rows(PoissonRows{first, second, third_.data()});
     case Family::negative_binomial:
-      return use_rows(NegativeBinomialRows{first, second, scale, std::log(scale)});
+      return use_rows(NegativeBinomialRows{first, second, numbers[0], std::log(numbers[0])});
     case Family::gamma:
       return use_rows(GammaRows{first, second});
+    case Family::student_t: {
+      const double sigma = numbers[0], nu = 1 + numbers[1];
+      if (touching) return use_rows(StudentRows<true>{y_.data(), second, sigma, nu});
+      return use_rows(StudentRows<false>{y_.data(), second, sigma, nu});
+    }
+    case Family::ordinal: {
+      const ThresholdTable thresholds(numbers);
+      return use_rows(OrdinalRows{codes_.data(), second, thresholds});
+    }
+    case Family::zero_inflated_poisson: {
+      const PoissonRows counts{first, second, third_.data()};
+      if (touching) return use_rows(InflatedRows<true>{counts, std::log(numbers[0])});
+      return use_rows(InflatedRows<false>{counts, std::log(numbers[0])});
+    }
     case Family::categorical:
       break;
   }
   throw std::logic_error("categorical rows have a predictor for each class");
 }
 
-LineSums Observations::sums(const RowLine& line, ThreadPool& pool) const {
-  LineSums sums = with_rows(
-      line.scale, [&]<class T>(const T&, const auto& rows) { return sums_as<T>(rows, line, rows_, pool); });
-  if (scale_is_factor()) {
-    const double factor = row_factor(line.scale);
+template <class LineOf>
+LineSums Observations::sums_of(const LineOf& line_of, std::span<const double> numbers, Curvature curvature,
+                               ThreadPool& pool) const {
+  LineSums sums = with_rows(numbers, curvature, [&]<class T>(const T&, const auto& rows) {
+    return sums_as<T>(rows, line_of, rows_, pool);
+  });
+  if (scale_is_factor() && !numbers.empty()) {
+    const double factor = row_factor(numbers);
     sums = {sums.value * factor, sums.slope * factor, sums.curvature * factor, sums.next_slope * factor,
             sums.next_curvature * factor};
   }
   return sums;
 }
 
-double Observations::row_slopes(const float* eta, double scale, float* slope, float* weight,
-                                ThreadPool& pool) const {
-  const double value = with_rows(scale, [&]<class T>(const T&, const auto& rows) {
-    return slopes_as<T>(rows, eta, slope, weight, rows_, pool);
+LineSums Observations::sums(const RowLine& whole, ThreadPool& pool) const {
+  const auto line_of = [&](std::size_t piece, std::size_t begin, std::size_t) {
+    RowLine line = whole;
+    line.eta += begin;
+    if (line.moved) line.moved += begin;
+    if (line.d) line.d += piece * whole.stride;
+    if (line.next) line.next += piece * whole.stride;
+    return line;
+  };
+  return sums_of(line_of, whole.numbers, whole.curvature, pool);
+}
+
+LineSums Observations::sums(const LinePieces& pieces, std::span<const double> numbers,
+                            ThreadPool& pool) const {
+  const RowLine nothing{.eta = nullptr};
+  const auto line_of = [&](std::size_t, std::size_t begin, std::size_t end) {
+    RowLine line = nothing;
+    pieces(begin, end, line);
+    return line;
+  };
+  return sums_of(line_of, numbers, nothing.curvature, pool);
+}
+
+double Observations::row_slopes(const float* eta, std::span<const double> numbers, float* slope,
+                                float* weight, ThreadPool& pool, Curvature curvature) const {
+  std::vector<double> parts(pieces_of(rows_));
+  for_each_piece(rows_, pool, [&](std::size_t p, std::size_t begin, std::size_t end) {
+    parts[p] = row_slopes(begin, end, eta + begin, numbers, slope ? slope + begin : nullptr,
+                          weight ? weight + begin : nullptr, curvature);
+  });
+  return tree_sum<double>(parts);
+}
+
+double Observations::row_slopes(std::size_t begin, std::size_t end, const float* eta,
+                                std::span<const double> numbers, float* slope, float* weight,
+                                Curvature curvature) const {
+  const double value = with_rows(numbers, curvature, [&]<class T>(const T&, const auto& rows) {
+    return slopes_as<T>(rows, begin, end, eta, slope, weight);
   });
   if (!scale_is_factor()) return value;
-  const auto factor = static_cast<float>(row_factor(scale));
-  for (std::size_t i = 0; i < rows_; ++i) {
+  const auto factor = static_cast<float>(row_factor(numbers));
+  for (std::size_t i = 0; i < end - begin; ++i) {
     if (slope) slope[i] *= factor;
     if (weight) weight[i] *= factor;
   }
-  return value * row_factor(scale);
+  return value * row_factor(numbers);
 }
 
-void Observations::jets(std::size_t begin, std::size_t end, const float* eta, double scale, float* value,
-                        float* slope, float* weight) const {
-  with_rows(scale, [&]<class T>(const T&, const auto& rows) {
-    const T factor(static_cast<simd::scalar_t<T>>(row_factor(scale)));
+void Observations::jets(std::size_t begin, std::size_t end, const float* eta, std::span<const double> numbers,
+                        float* value, float* slope, float* weight) const {
+  with_rows(numbers, Curvature::touching, [&]<class T>(const T&, const auto& rows) {
+    const T factor(static_cast<simd::scalar_t<T>>(row_factor(numbers)));
     for_each_group<T>(
         begin, end,
         [&](std::size_t i, std::size_t, const simd::mask_t<T>*) __attribute__((always_inline)) {
@@ -244,8 +335,9 @@ void Observations::jets(std::size_t begin, std::size_t end, const float* eta, do
   });
 }
 
-double Observations::value(std::size_t begin, std::size_t end, const float* eta, double scale) const {
-  const double sum = with_rows(scale, [&]<class T>(const T&, const auto& rows) {
+double Observations::value(std::size_t begin, std::size_t end, const float* eta,
+                           std::span<const double> numbers) const {
+  const double sum = with_rows(numbers, Curvature::touching, [&]<class T>(const T&, const auto& rows) {
     RowSum<T> value;
     for_each_group<T>(
         begin, end,
@@ -255,8 +347,8 @@ double Observations::value(std::size_t begin, std::size_t end, const float* eta,
         [&] { value.end_chunk(); });
     return value.sum();
   });
-  if (family_ == Family::gaussian) return sum / (scale * scale);
-  return sum * row_factor(scale);
+  if (family_ == Family::gaussian && !numbers.empty()) return sum / (numbers[0] * numbers[0]);
+  return sum * row_factor(numbers);
 }
 
 }  // namespace onward::glm

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "number_sums.hpp"
 #include "onward/ad/polygamma.hpp"
 #include "onward/glm/family.hpp"
 #include "onward/simd/special.hpp"
@@ -9,21 +10,7 @@
 
 namespace onward::glm {
 
-/// Value, derivatives by the log scale, and the mixed one along a direction of the predictor.
-struct Observations::ScaleSums {
-  double value = 0, slope = 0, curvature = 0, mixed = 0;
-  ScaleSums& operator+=(const ScaleSums& o) {
-    value += o.value, slope += o.slope, curvature += o.curvature, mixed += o.mixed;
-    return *this;
-  }
-};
-
 namespace {
-
-/// The same of a register of rows.
-struct ScaleRow {
-  simd::Batch<double> value, slope, curvature, mixed;
-};
 
 /// alpha log alpha - alpha - log Gamma(alpha): with the rows' sum at shape 1 times alpha, what a gamma row of
 /// weight 1 has of its shape alpha. Derivatives are by log alpha.
@@ -61,41 +48,21 @@ Jet Observations::rising(double phi) const {
   return sum;
 }
 
-double Observations::constant(double scale) const {
+double Observations::constant(std::span<const double> numbers) const {
+  if (numbers.empty()) return constant_;
+  if (has_shape_numbers()) return constant_jet(FamilyNumbers::of(numbers), {}).value;
   double sum = constant_;
-  if (family_ == Family::gaussian) sum -= total_weight_ * std::log(scale);
-  if (family_ == Family::negative_binomial) sum += rising(scale).value;
-  if (family_ == Family::gamma) sum += total_weight_ * gamma_constant(std::log(scale)).value;
+  if (family_ == Family::gaussian) sum -= total_weight_ * std::log(numbers[0]);
+  if (family_ == Family::negative_binomial) sum += rising(numbers[0]).value;
+  if (family_ == Family::gamma) sum += total_weight_ * gamma_constant(std::log(numbers[0])).value;
   return sum;
 }
 
-/// Sums row(i) over all rows, i being the first one of a register.
-template <class Row>
-Observations::ScaleSums Observations::scale_sums(ThreadPool& pool, const Row& row) const {
-  using T = simd::Batch<double>;
-  std::vector<ScaleSums> parts(pieces_of(rows_));
-  for_each_piece(rows_, pool, [&](std::size_t p, std::size_t begin, std::size_t end) {
-    RowSum<T> value, slope, curvature, mixed;
-    for_each_group<T>(
-        begin, end,
-        [&](std::size_t i, std::size_t part, const simd::mask_t<T>* mask) {
-          const ScaleRow one = row(i);
-          value.add(part, kept(one.value, mask));
-          slope.add(part, kept(one.slope, mask));
-          curvature.add(part, kept(one.curvature, mask));
-          mixed.add(part, kept(one.mixed, mask));
-        },
-        [&] { value.end_chunk(), slope.end_chunk(), curvature.end_chunk(), mixed.end_chunk(); });
-    parts[p] = {value.sum(), slope.sum(), curvature.sum(), mixed.sum()};
-  });
-  return tree_sum<ScaleSums>(parts);
-}
-
-Observations::ScaleSums Observations::dispersion_sums(const float* eta, double log_phi, ThreadPool& pool,
-                                                      const float* d) const {
+NumberSums Observations::dispersion_sums(const float* eta, double log_phi, ThreadPool& pool,
+                                         const float* d) const {
   using T = simd::Batch<double>;
   const double phi = std::exp(log_phi);
-  ScaleSums sums = scale_sums(pool, [&](std::size_t i) -> ScaleRow {
+  NumberSums sums = number_sums(rows_, pool, [&](std::size_t i) -> NumberRow {
     // With t = eta - log phi and p = logistic(t): phi times the derivative by phi of
     // y t - (y + phi) log(1 + e^t) is phi p - y (1 - p) - phi log(1 + e^t), and so on.
     const T t = load_rows<T>(eta + i) - T(log_phi), y = load_rows<T>(first_.data() + i),
@@ -125,9 +92,18 @@ Jet Observations::scale_jet(const float* eta, double log_scale, ThreadPool& pool
           unit.slope * (family_ == Family::gaussian ? -2 * std::exp(-2 * log_scale) : std::exp(log_scale));
     return scale_jet(unit.value, log_scale);
   }
-  const ScaleSums sums = dispersion_sums(eta, log_scale, pool, d);
+  const NumberSums sums = dispersion_sums(eta, log_scale, pool, d);
   if (mixed) *mixed = sums.mixed;
   return {sums.value, sums.slope, sums.curvature};
+}
+
+Jet Observations::number_jet(const float* eta, const FamilyNumbers& numbers, std::span<const double> turns,
+                             ThreadPool& pool, const float* d, double* mixed) const {
+  if (has_shape_numbers()) return shape_jet(eta, numbers, turns, pool, d, mixed);
+  const double turn = turns[0];
+  const Jet jet = scale_jet(eta, numbers.log(0), pool, d, mixed);
+  if (mixed) *mixed *= turn;
+  return {jet.value, turn * jet.slope, turn * turn * jet.curvature};
 }
 
 Jet Observations::scale_jet(double unit_sum, double log_scale) const {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "onward/error.hpp"
+#include "onward/util/printable.hpp"
 
 namespace onward::plot {
 namespace {
@@ -217,7 +218,7 @@ void PanelDrawing::draw_titles() {
 std::string PanelDrawing::shortened(std::string words, const Font& font, double room) {
   if (canvas_.text_width(words, font) <= room) return words;
   while (!words.empty() && canvas_.text_width(words + "\u2026", font) > room) {
-    while (words.size() > 1 && (static_cast<unsigned char>(words.back()) & 0xC0U) == 0x80U) words.pop_back();
+    while (words.size() > 1 && !begins_character(words.back())) words.pop_back();
     words.pop_back();
   }
   return words + "\u2026";

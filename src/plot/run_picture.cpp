@@ -21,12 +21,12 @@ namespace {
 constexpr std::size_t most_parameters = 6;
 constexpr std::size_t most_in_key = 8;  // as many colours as there are
 
-std::string diagnosis(const Chains& chains) {
+std::string diagnosis(const ParameterSummary& summary) {
   const auto figure = [](double value, int digits) {
     return std::isnan(value) ? std::string("not known") : fmt::format("{:.{}f}", value, digits);
   };
-  return fmt::format("R-hat {}   ESS {} bulk, {} tail", figure(rhat(chains), 3), figure(ess_bulk(chains), 0),
-                     figure(ess_tail(chains), 0));
+  return fmt::format("R-hat {}   ESS {} bulk, {} tail", figure(summary.rhat, 3), figure(summary.ess_bulk, 0),
+                     figure(summary.ess_tail, 0));
 }
 
 // The range of the central 99% of the draws, with some room: heavy tails would leave the middle none.
@@ -59,8 +59,8 @@ void draw_densities(Panel& panel, const NamedChains& parameter) {
   }
 }
 
-void draw_traces(Panel& panel, const NamedChains& parameter) {
-  panel.heading(diagnosis(parameter.chains));
+void draw_traces(Panel& panel, const NamedChains& parameter, const ParameterSummary& summary) {
+  panel.heading(diagnosis(summary));
   for (std::size_t chain = 0; chain < parameter.chains.size(); ++chain) {
     const auto& draws = parameter.chains[chain];
     std::vector<double> number(draws.size());
@@ -137,7 +137,8 @@ void run_picture(const std::string& path, const std::vector<NamedChains>& parame
 }
 
 void run_picture(const std::string& path, std::span<const std::string> names,
-                 const std::function<Chains(std::size_t)>& chains_of) {
+                 const std::function<Chains(std::size_t)>& chains_of,
+                 std::span<const ParameterSummary> summaries) {
   const std::vector<NamedChains> parameters = chosen(names, chains_of);
   std::size_t chains = 0;
   for (const NamedChains& parameter : parameters) chains = std::max(chains, parameter.chains.size());
@@ -154,7 +155,9 @@ void run_picture(const std::string& path, std::span<const std::string> names,
   if (chains <= most_in_key) figure.key(key);
   for (std::size_t row = 0; row < rows; ++row) {
     draw_densities(figure.panel(row, 0), parameters[row]);
-    draw_traces(figure.panel(row, 1), parameters[row]);
+    const auto known = std::ranges::find(summaries, parameters[row].name, &ParameterSummary::name);
+    draw_traces(figure.panel(row, 1), parameters[row],
+                known != summaries.end() ? *known : summarise(parameters[row].name, parameters[row].chains));
   }
   figure.panel(rows - 1, 1).x_label("draw");
   figure.save(path);

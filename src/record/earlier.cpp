@@ -82,6 +82,13 @@ void require_same(const fs::path& folder, const ordered_json& now, const ordered
     require_same(part(now, what), part(then, what), what, folder);
 }
 
+std::vector<std::string> changed_files(const ordered_json& now, const ordered_json& then) {
+  std::vector<std::string> changed;
+  for (const auto& [file, print] : then.items())
+    if (now.contains(file) && nlohmann::json(now.at(file)) != nlohmann::json(print)) changed.push_back(file);
+  return changed;
+}
+
 ordered_json read_run_json(const fs::path& folder) {
   const fs::path file = RunFolder::open(folder).run_json();
   std::ifstream in(file);

@@ -13,6 +13,7 @@
 #include "onward/run/choice.hpp"
 #include "onward/run/kernel_chain.hpp"
 #include "onward/util/clock.hpp"
+#include "onward/util/memory.hpp"
 #include "until_ess.hpp"
 
 namespace onward {
@@ -30,6 +31,7 @@ Progress report(const std::deque<ChainTask>& chains, const RunSettings& settings
     p.chains_sampling += chain.phase() == ChainTask::sampling ? 1 : 0;
     p.chains_done += chain.phase() == ChainTask::done ? 1 : 0;
   }
+  p.steps_total = std::max(p.steps_total, p.steps_done);  // chains that were cut short are not equally long
   p.seconds = seconds;
   if (p.steps_done > 0) {
     const auto done = static_cast<double>(p.steps_done);
@@ -82,6 +84,7 @@ class Loop {
       if (hooks_.progress) hooks_.progress(report(tasks_, settings_, settings_.draws, seconds_since(begin_)));
     }
     prepared.get();
+    give_back_memory();  // of the set-up: chains come on top
     look_at_the_clock();
   }
 

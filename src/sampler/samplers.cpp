@@ -196,7 +196,7 @@ std::size_t moves_per_step(const Kernel& kernel) {
 void transfer(Archive& archive, State& state) {
   archive(state.position, state.value, state.gradient, state.tangent, state.tangent_name.step,
           state.tangent_name.purpose, state.support.first, state.support.count, state.jet.value,
-          state.jet.slope, state.jet.curvature, state.jet_known, state.lately_accepted, state.watched);
+          state.jet.slope, state.jet.curvature, state.jet_known, state.lately_accepted, state.lately_steps);
 }
 
 DirectionLaw needed_law(const Kernel& kernel) {

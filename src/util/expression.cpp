@@ -12,25 +12,17 @@
 namespace onward {
 namespace {
 
-/// Characters, not bytes: of a letter's bytes only the first counts.
-std::size_t letters(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 /// The text about a place, with a caret below it. Long texts are cut.
 std::string shown(std::string_view text, std::size_t position) {
   constexpr std::size_t around = 50;
-  const auto inside_letter = [&](std::size_t at) {
-    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
-  };
+  const auto inside_letter = [&](std::size_t at) { return at < text.size() && !begins_character(text[at]); };
   std::size_t begin = position > around ? position - around : 0;
   std::size_t end = std::min(text.size(), position + around);
   while (begin > 0 && inside_letter(begin)) --begin;
   while (inside_letter(end)) ++end;
   const std::string before = (begin > 0 ? "..." : "") + printable(text.substr(begin, position - begin));
   return fmt::format("  {}{}{}\n  {}^", before, printable(text.substr(position, end - position)),
-                     end < text.size() ? "..." : "", std::string(letters(before), ' '));
+                     end < text.size() ? "..." : "", std::string(columns_in(before), ' '));
 }
 
 }  // namespace

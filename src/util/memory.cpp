@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <cmath>
 #include <fstream>
 
@@ -22,6 +26,11 @@ double status_bytes(const std::string& key) {
 double resident_bytes() { return status_bytes("VmRSS"); }
 double peak_resident_bytes() { return status_bytes("VmHWM"); }
 void forget_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+void give_back_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
 double machine_bytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
 }

@@ -1,5 +1,7 @@
 #include "onward/util/printable.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace onward {
@@ -12,7 +14,7 @@ std::size_t character_bytes(std::string_view text) {
   const std::size_t count = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
   if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < count) return 0;
   for (std::size_t i = 1; i < count; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
+    if (begins_character(text[i])) return 0;
   // Longer than needed, halves of UTF-16 pairs, and beyond the last character.
   const bool wrong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xed && byte(1) >= 0xa0) ||
                      (byte(0) == 0xf0 && byte(1) < 0x90) || (byte(0) == 0xf4 && byte(1) >= 0x90);
@@ -48,6 +50,10 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(count);
   }
   return true;
+}
+
+std::size_t columns_in(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
 }
 
 }  // namespace onward

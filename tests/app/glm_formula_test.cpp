@@ -95,8 +95,7 @@ TEST_F(Formula, GroupsAndAKernelOnTheWholePosteriorAgree) {
 
 TEST_F(Formula, ResumedAndOnOtherThreadsTheSameBits) {
   const Words common{"--family", "bernoulli", "--keep-groups", "3"};
-  Words whole = common, half = common,
-        rest{"sample", "--resume", "--out", "half", "--draws", "300", "--quiet"};
+  Words whole = common, half = common, rest{"glm", "--resume", "--out", "half", "--draws", "300", "--quiet"};
   whole.insert(whole.end(), {"--draws", "300", "--out", "whole", "--threads", "1"});
   half.insert(half.end(), {"--draws", "120", "--out", "half", "--threads", "2"});
   ASSERT_EQ(glm("yes ~ x + (x | s) + (1 | f)", whole).code, 0);
@@ -105,6 +104,10 @@ TEST_F(Formula, ResumedAndOnOtherThreadsTheSameBits) {
   ASSERT_EQ(resumed.code, 0) << resumed.err;
   for (const char* file : {"chain-1.csv", "chain-4.csv"})
     EXPECT_EQ(get(path(std::string("whole/") + file)), get(path(std::string("half/") + file)));
+  ASSERT_EQ(onward("glm --from whole --out again --quiet").code, 0);
+  EXPECT_EQ(get(path("again/chain-2.csv")), get(path("whole/chain-2.csv")));
+  ASSERT_EQ(onward("sample funnel --dim 2 --sampler mala --draws 20 --quiet --out other").code, 0);
+  cannot("glm --from other --out more", {"of the model funnel, not glm", "`onward sample`"});
 }
 
 TEST_F(Formula, ShowsGroupsWhenAsked) {
@@ -164,9 +167,21 @@ TEST_F(Formula, TakesGroupsOfOneRowEach) {
   for (int i = 0; i < 300; ++i) out << i * i % 7 << ",i" << i << "\n";
   out.close();
   const Outcome outcome = onward({"glm", "--data", "single.csv", "--formula", "n ~ 1 + (1 | id)", "--family",
-                                  "poisson", "--draws", "200", "--seed", "1", "--out", "none", "--quiet"});
+                                  "poisson", "--draws", "200", "--seed", "1", "--out", "none"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("sd(id)Intercept"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("one row")));
+  // A gaussian level of one row is no different from its residual.
+  const Outcome gaussian = onward({"glm", "--data", "single.csv", "--formula", "n ~ 1 + (1 | id)", "--family",
+                                   "gaussian", "--draws", "100", "--seed", "1", "--out", "none"});
+  EXPECT_EQ(gaussian.code, 0) << gaussian.err;
+  EXPECT_THAT(gaussian.err, HasSubstr("every level of id has one row"));
+}
+
+TEST_F(Formula, NamesTheLineOfTextInANumericResponse) {
+  std::ofstream(path("text.csv")) << "y,x\n1,2\nthree,3\n4,5\n";
+  refuses(1, {"glm", "--data", "text.csv", "--formula", "y ~ x", "--family", "gaussian", "--out", "none"},
+          {"text.csv:3", "\"three\"", "missing values"});
 }
 
 }  // namespace

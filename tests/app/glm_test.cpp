@@ -262,6 +262,18 @@ TEST_F(Glm, ThreadsDoNotMatter) {
   }
 }
 
+TEST_F(Glm, SummaryGivesNoAdviceThatTheSamplerCannotTake) {
+  const std::string line = "sample glm --x x.npy --y yes.npy --family bernoulli --seed 5 --draws 20 ";
+  ASSERT_EQ(onward(line + "--quiet --format csv,netcdf --out axes").code, 0);
+  for (const char* place : {"axes", "axes/draws.nc"}) {
+    const std::string said = onward(std::string("summary ") + place).err;
+    EXPECT_THAT(said, HasSubstr("warning: "));
+    EXPECT_THAT(said, Not(HasSubstr("--metric dense"))) << place;
+  }
+  ASSERT_EQ(onward(line + "--quiet --sampler mala --metric diag --out kernel").code, 0);
+  EXPECT_THAT(onward("summary kernel").err, HasSubstr("--metric dense"));
+}
+
 TEST_F(Glm, ThinningKeepsEveryKthSweep) {
   const std::string line = "sample glm --x x.npy --y yes.npy --family bernoulli --seed 5 --quiet --chains 1 ";
   ASSERT_EQ(onward(line + "--draws 20 --out all").code, 0);

@@ -101,7 +101,7 @@ TEST_F(Paper, QuickTablesAreNarrowAndHaveNoPublishedFigures) {
   lines.seekg(0);
   for (std::string one; std::getline(lines, one);) {
     const auto characters = std::count_if(one.begin(), one.end(), [](char c) { return (c & 0xC0) != 0x80; });
-    EXPECT_LE(characters, 100) << one;
+    EXPECT_LE(characters, 80) << one;
   }
   // At the paper's length they are there.
   EXPECT_THAT(onward("paper funnel --dims 10 --samplers mala --step-sizes 1 --seeds 2 --quiet").out,

@@ -371,6 +371,23 @@ TEST_F(ResumeTest, FromDoesARunAgain) {
   }
 }
 
+TEST_F(ResumeTest, FromTellsOfFilesThatHaveChanged) {
+  const auto again = [&](const std::string& out) {
+    const Outcome outcome = onward("sample --from " + out + " --out again --force");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.err;
+  };
+  sampled(glm + " --out run" + often);
+  EXPECT_THAT(again("run"), Not(HasSubstr("has changed")));
+  std::vector<double> x(200, 0.25);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i * i % 17);
+  save("x.npy", x, {100, 2});
+  EXPECT_THAT(again("run"), HasSubstr("note: x.npy has changed since the run in run"));
+  sampled("funnel --dim 2 --sampler mala --draws 20 --init start.json --out begun" + often);
+  put("start.json", "[0.2, -0.2, 0.3]");
+  EXPECT_THAT(again("begun"), HasSubstr("note: start.json has changed since the run in begun"));
+}
+
 TEST_F(ResumeTest, WhatIsGivenBesidesFromWins) {
   sampled("funnel --dim 3 --sampler pc-line-fmala --draws 60 --chains 2 --seed 5 --quiet --out one");
   sampled("--from one --out two --draws 40 --seed 6 --format netcdf --quiet");

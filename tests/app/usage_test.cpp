@@ -216,6 +216,12 @@ TEST_F(Usage, Counts) {
   wrong_usage("sample funnel --draws 1000000000000000", {"1000000000000000 draws", "GB", "--thin"});
   wrong_usage("sample funnel --chains 1000000000000", {"1000000000000 chains", "GB"});
   wrong_usage("sample funnel --draws 1 --chains 1000000000", {"1000000000 chains", "GB"});
+  wrong_usage("sample funnel --until-ess 400 --chains 1000000000", {"1000000000 chains", "GB"});
+  // Draws that are not kept take no memory.
+  EXPECT_EQ(onward("sample gaussian --dim 2 --sampler mala --keep moments --draws 10000000000 --warmup 100"
+                   " --max-seconds 0.5 --quiet --out none")
+                .code,
+            0);
   wrong_usage("paper funnel --seeds 1000000000000", {"--seeds 1000000000000", "give fewer"});
   wrong_usage("sample funnel --thin 100000000000000", {"steps a chain", "less thinning"});
 }

@@ -80,11 +80,7 @@ struct Quadrature {
   }
 
   /// The parameters as draws have them.
-  static std::vector<double> given(const Problem& p, std::vector<double> x) {
-    for (std::size_t j = 1; j < p.means.size(); ++j) x[0] -= p.means[j] * x[j];
-    if (p.samples_scale()) x.back() = std::exp(x.back());
-    return x;
-  }
+  static std::vector<double> given(const Problem& p, std::vector<double> x) { return p.reported(x); }
 };
 
 /// The largest |z| of the functions' means: chains are independent, so the spread of their means gives the
@@ -148,12 +144,28 @@ TEST(AxisSampler, AgreesWithQuadratureInOneDimension) {
   for (const glm::Family family : all_families()) {
     if (family == glm::Family::categorical) continue;
     SCOPED_TRACE(glm::to_string(family));
-    Problem p = small(family, 1, false);
-    p.priors.known_scale = 0.8;
+    Problem p = small(family, family == glm::Family::ordinal ? 0 : 1, false);
+    p.know_numbers(0.8);
     EXPECT_LT(sampler_z(p, 200), bound);
     p.priors.coefficients = glm::Prior::student_t(2, 1, 0.5);
     EXPECT_LT(sampler_z(p, 200), bound);
   }
+}
+
+/// Problems of two dimensions, one of which is a number of the family; none for families without such.
+std::vector<Problem> with_one_number(glm::Family family) {
+  if (family == glm::Family::ordinal) {
+    Problem p = small(family, 0, true);
+    p.options.classes = 3;
+    for (double& label : p.y) label = std::min(label, 3.0);
+    return {p};
+  }
+  std::vector<Problem> all(small(family, 1, false).numbers().size(), small(family, 1, false));
+  if (family == glm::Family::student_t) {
+    all[0].priors.known_degrees = 4;
+    all[1].priors.known_scale = 0.8;
+  }
+  return all;
 }
 
 TEST(AxisSampler, AgreesWithQuadratureInTwoDimensions) {
@@ -165,11 +177,8 @@ TEST(AxisSampler, AgreesWithQuadratureInTwoDimensions) {
       p.options.classes = 2;
       for (double& y : p.y) y = std::min(y, 1.0);
     }
-    if (p.samples_scale()) {
-      Problem scale = small(family, 1, false);
-      EXPECT_LT(sampler_z(scale, 300), bound);
-      p.priors.known_scale = 0.8;
-    }
+    for (const Problem& one : with_one_number(family)) EXPECT_LT(sampler_z(one, 300), bound);
+    p.know_numbers(0.8);
     EXPECT_LT(sampler_z(p, 200), bound);
     EXPECT_LT(sampler_z(p, 200, 0.6), bound);
     EXPECT_LT(sampler_z(p, 200, 1.3, false), bound);  // along axes alone
@@ -260,7 +269,7 @@ TEST(AxisSampler, AgreesWithQuadratureForYears) {
     Problem p = small(family, 1, true);
     for (double& x : p.x) x = std::round(2005 + 9 * x);
     p.priors.coefficients = glm::Prior::normal(0, 0.3);
-    p.priors.known_scale = 0.8;
+    p.know_numbers(0.8);
     EXPECT_LT(sampler_z(p.centred(), 200), bound);
     for (std::size_t i = 0; i < p.rows; ++i) p.options.weights.push_back(i % 3 == 0 ? 2.5 : 0.5);
     EXPECT_LT(line_z(p.centred(), Fault::none, 200), bound);
@@ -306,8 +315,7 @@ TEST(AxisSampler, DriftStaysSmallAndLogDensityRight) {
       std::size_t number = 0;
       std::vector<double> theta(p.dimension());
       DrawFunction compare([&](std::size_t, const Draw& d) {
-        theta.assign(d.parameters.begin(), d.parameters.end());
-        if (p.samples_scale()) theta.back() = std::log(theta.back());
+        theta = p.sampled_from({d.parameters.begin(), d.parameters.end()});
         if (number++ % 20 == 0) {
           EXPECT_NEAR(d.log_density, exact.jet(theta, {}, Order::value).value, 2e-2);
         }

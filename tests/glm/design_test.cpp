@@ -63,7 +63,13 @@ std::vector<Sample> samples(std::size_t rows, std::size_t columns, bool intercep
       }
   }
   nonzeros.starts.push_back(nonzeros.rows.size());
+  ThreadPool pool(1);
+  const auto column = [&](std::size_t j, std::size_t first, std::span<double> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = values[(first + i) * columns + j];
+  };
   return {
+      {"floats without ones", Design::from_columns(rows, columns, intercept, column, {}, pool, false),
+       with_ones(dense, intercept)},
       {"floats", Design::dense(std::span<const float>(values), rows, columns, intercept),
        with_ones(dense, intercept)},
       {"bytes", Design::bytes(pixels, rows, columns, scale, shift, intercept), with_ones(bytes, intercept)},
@@ -158,6 +164,50 @@ TEST(Design, GivesColumnsBlocksAndGram) {
     const Eigen::MatrixXd exact = s.x.transpose() * w.asDiagonal() * s.x;
     EXPECT_LT((s.design.gram(weights.data(), pool) - exact).norm(), 1e-5 * exact.norm() + 1e-6);
   });
+}
+
+TEST(Design, SubtractsFromColumns) {
+  for_each_sample([](const Case& c, const Sample& s) {
+    ThreadPool pool(2);
+    Design moved = s.design;
+    std::vector<double> by = normals(moved.columns(), 8);
+    if (c.intercept) by[0] = 0;
+    moved.subtract(by, pool);
+    Floats column(padded_rows(c.rows));
+    for (std::size_t j = 0; j < moved.columns(); ++j) {
+      moved.column(j, column.data());
+      for (std::size_t i = 0; i < c.rows; ++i)
+        ASSERT_NEAR(column[i], s.x(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) - by[j], 1e-5);
+    }
+  });
+}
+
+/// Arrays that are made piece by piece give the bits that whole ones give.
+TEST(Design, PiecesAreTheWhole) {
+  constexpr std::size_t rows = 2 * piece_rows + 77;
+  for (const Sample& s : samples(rows, 7, true)) {
+    SCOPED_TRACE(s.name);
+    ThreadPool pool(2);
+    const auto v = normals(s.design.columns(), 1);
+    Floats whole(padded_rows(rows)), pieces(padded_rows(rows), 99.0f);
+    s.design.multiply(v, whole.data(), pool);
+    const Design::Factors factors = s.design.factors(v);
+    for (std::size_t p = 0; p < pieces_of(rows); ++p)
+      s.design.multiply(factors, p, pieces.data() + p * piece_rows);
+    EXPECT_EQ(whole, pieces);
+    const auto source = [&](std::size_t piece, std::span<float> out) {
+      // What lies behind the rows of the piece, as far as a register goes, must not count.
+      std::fill_n(out.data(), padded_rows(out.size()), 7.0f);
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::abs(whole[piece * piece_rows + i]);
+    };
+    Floats made(padded_rows(rows), 0.0f);
+    for (std::size_t i = 0; i < rows; ++i) made[i] = std::abs(whole[i]);
+    std::vector<double> a(s.design.columns()), b(s.design.columns());
+    s.design.multiply_transposed(made.data(), 1, a, pool);
+    s.design.multiply_transposed(source, b, pool);
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(s.design.gram(made.data(), pool), s.design.gram(source, pool));
+  }
 }
 
 TEST(Design, BitsDoNotDependOnThreads) {

@@ -64,11 +64,13 @@ struct Small {
   glm::MixedPosterior posterior(std::span<const double> y) const {
     glm::RowOptions options;
     if (family == Family::binomial) options.trials.assign(rows, 4.0);
+    if (family == Family::ordinal) options.classes = 4;
     auto observations = std::make_shared<glm::Observations>(family, y, options);
     auto design = std::make_shared<glm::Design>(glm::Design::dense(x, rows, 2, true));
     const glm::Prior slope = glm::Prior::normal(0, beta_scale);
     glm::PosteriorOptions priors{.each = {intercept, slope, slope},
-                                 .scale = glm::Prior::normal(0, family_scale)};
+                                 .scale = glm::Prior::normal(0, family_scale),
+                                 .degrees = glm::Prior::normal(0, 4 * family_scale)};
     std::vector<glm::GroupPriors> group_priors;
     for (const auto& term : terms)
       group_priors.push_back({std::vector<glm::Prior>(term.width(), glm::Prior::normal(0, sd_scale)), lkj});
@@ -109,7 +111,15 @@ std::vector<double> prior_draw(const Small& model, const glm::MixedPosterior& li
       }
     }
   }
-  if (like.population().samples_scale()) theta[at.scale] = std::log(std::abs(normal(random)));
+  std::size_t next = at.numbers;
+  for (const std::size_t i : like.population().sampled_numbers()) {
+    // As priors have them: of what is reported, cut to where there is such a number.
+    const glm::NumberInfo& number = like.population().observations().numbers()[i];
+    double drawn = 0;
+    do drawn = (number.kind == glm::NumberInfo::Kind::above_one ? 4 : 1) * normal(random);
+    while (!number.allows(drawn));
+    theta[next++] = std::log(number.from_reported(drawn));
+  }
   return theta;
 }
 
@@ -118,7 +128,9 @@ std::vector<double> data_draw(const Small& model, const glm::MixedPosterior& lik
   std::vector<double> y;
   const glm::MixedLayout& at = like.layout();
   const auto& means = like.population().means();
-  const double scale = like.population().samples_scale() ? std::exp(theta[at.scale]) : 1;
+  std::vector<double> numbers;
+  for (std::size_t i = at.numbers; i < at.reported; ++i) numbers.push_back(std::exp(theta[i]));
+  const double scale = numbers.empty() ? 1 : numbers[0];
   for (std::size_t i = 0; i < model.rows; ++i) {
     double eta = theta[0];
     for (std::size_t j = 0; j < 2; ++j)
@@ -145,6 +157,22 @@ std::vector<double> data_draw(const Small& model, const glm::MixedPosterior& lik
       }
       case Family::gamma:
         y.push_back(std::max(std::gamma_distribution<double>(scale, std::exp(eta) / scale)(random), 1e-30));
+        break;
+      case Family::student_t:
+        y.push_back(eta + scale * std::student_t_distribution<double>(1 + numbers[1])(random));
+        break;
+      case Family::ordinal: {
+        const double u = std::uniform_real_distribution<double>()(random);
+        const double latent = eta + std::log(u / (1 - u));
+        double threshold = 0, label = latent > 0 ? 2 : 1;
+        for (const double gap : numbers) label += latent > (threshold += gap) ? 1 : 0;
+        y.push_back(label);
+        break;
+      }
+      case Family::zero_inflated_poisson:
+        y.push_back(std::bernoulli_distribution(scale / (1 + scale))(random)
+                        ? 0
+                        : std::poisson_distribution<int>(std::exp(std::min(eta, 12.0)))(random));
         break;
       default:
         throw std::logic_error("not a family of this test");
@@ -257,27 +285,59 @@ std::vector<Case> cases() {
       {"StretchesBernoulli", Family::bernoulli, Shape::slopes, {stretches}, wider_sds},
       {"StretchesGaussian", Family::gaussian, Shape::slopes, {stretches}, wider_sds},
       {"CorrelationsPoisson", Family::poisson, Shape::slopes, {correlations}, other_lkj},
-      {"FamilyScaleGaussian", Family::gaussian, Shape::crossed, {family_scale}, other_family_scale},
+      {"FamilyScaleGaussian", Family::gaussian, Shape::crossed, {family_numbers}, other_family_scale},
       {"FamilyScaleNegativeBinomial",
        Family::negative_binomial,
        Shape::crossed,
-       {family_scale},
+       {family_numbers},
        other_family_scale},
-      {"FamilyScaleGamma", Family::gamma, Shape::crossed, {family_scale}, other_family_scale},
+      {"FamilyScaleGamma", Family::gamma, Shape::crossed, {family_numbers}, other_family_scale},
       {"AllGamma",
        Family::gamma,
        Shape::slopes,
-       {levels, coefficients, shifts, scales, stretches, correlations, family_scale},
+       {levels, coefficients, shifts, scales, stretches, correlations, family_numbers},
        wider_sds},
       {"AllNegativeBinomial",
        Family::negative_binomial,
        Shape::nested,
-       {levels, coefficients, shifts, nested, scales, stretches, family_scale},
+       {levels, coefficients, shifts, nested, scales, stretches, family_numbers},
+       wider_sds},
+      {"LevelsStudent", Family::student_t, Shape::crossed, {levels}, misplaced},
+      {"LevelsOrdinalSlopes", Family::ordinal, Shape::slopes, {levels}, misplaced},
+      {"LevelsInflated", Family::zero_inflated_poisson, Shape::crossed, {levels}, misplaced},
+      {"CoefficientsStudent", Family::student_t, Shape::crossed, {coefficients}, other_coefficients},
+      {"CoefficientsOrdinal", Family::ordinal, Shape::crossed, {coefficients}, other_coefficients},
+      {"CoefficientsInflated",
+       Family::zero_inflated_poisson,
+       Shape::crossed,
+       {coefficients},
+       other_coefficients},
+      {"FamilyNumbersStudent", Family::student_t, Shape::crossed, {family_numbers}, other_family_scale},
+      {"FamilyNumbersOrdinal", Family::ordinal, Shape::crossed, {family_numbers}, other_family_scale},
+      {"FamilyNumbersInflated",
+       Family::zero_inflated_poisson,
+       Shape::crossed,
+       {family_numbers},
+       [](Small& m) { m.family_scale *= 0.3; }},
+      {"AllStudent",
+       Family::student_t,
+       Shape::slopes,
+       {levels, coefficients, shifts, scales, stretches, correlations, family_numbers},
+       wider_sds},
+      {"AllOrdinal",
+       Family::ordinal,
+       Shape::nested,
+       {levels, coefficients, shifts, nested, scales, stretches, family_numbers},
+       wider_sds},
+      {"AllInflated",
+       Family::zero_inflated_poisson,
+       Shape::slopes,
+       {levels, coefficients, shifts, scales, stretches, correlations, family_numbers},
        wider_sds},
       {"AllGaussianSlopes",
        Family::gaussian,
        Shape::slopes,
-       {levels, coefficients, shifts, scales, stretches, correlations, family_scale},
+       {levels, coefficients, shifts, scales, stretches, correlations, family_numbers},
        wider_sds},
   };
 }
@@ -289,7 +349,8 @@ TEST(MixedPosterior, JetsAndGradientAgreeWithDifferences) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
   for (const Family family :
-       {Family::gaussian, Family::bernoulli, Family::poisson, Family::negative_binomial, Family::gamma}) {
+       {Family::gaussian, Family::bernoulli, Family::poisson, Family::negative_binomial, Family::gamma,
+        Family::student_t, Family::ordinal, Family::zero_inflated_poisson}) {
     const Small model(family, Shape::slopes);
     const glm::MixedPosterior like = model.posterior(std::vector<double>(model.rows, 1.0));
     std::vector<double> theta = prior_draw(model, like, random);

@@ -13,19 +13,26 @@ namespace {
 
 /// From the columns as they were given and parameters as they are reported.
 std::vector<double> plainly(const Problem& p, std::span<const double> parameters) {
-  const double scale = p.samples_scale() ? parameters.back() : p.priors.known_scale.value_or(1.0);
+  // Coefficients with the intercept for the columns as they were given, and all numbers.
+  Problem as_given = p;
+  as_given.means.clear();
+  const std::vector<double> theta = as_given.sampled_from({parameters.begin(), parameters.end()});
+  std::vector<double> numbers;
+  std::size_t next = p.columns * p.classes();
+  for (std::size_t i = 0; i < p.numbers().size(); ++i)
+    numbers.push_back(p.known(i) ? *p.known(i) : p.numbers()[i].reported(std::exp(theta[next++])));
   std::vector<double> rows;
   for (std::size_t i = 0; i < p.rows; ++i) {
     std::vector<double> eta(p.classes(), p.offset(i));
     for (std::size_t k = 0; k < p.classes(); ++k)
       for (std::size_t j = 0; j < p.columns; ++j)
-        eta[k] += (p.intercept && j == 0 ? 1 : p.given(i, j)) * parameters[k * p.columns + j];
+        eta[k] += (p.intercept && j == 0 ? 1 : p.given(i, j)) * theta[k * p.columns + j];
     if (p.family == glm::Family::categorical) {
       double total = 0;
       for (const double e : eta) total += std::exp(e);
       rows.push_back(p.weight(i) * (eta[static_cast<std::size_t>(p.y[i])] - std::log(total)));
     } else {
-      rows.push_back(p.weight(i) * log_row(p, i, eta[0], scale));
+      rows.push_back(p.weight(i) * log_row(p, i, eta[0], numbers));
     }
   }
   return rows;
@@ -61,7 +68,7 @@ TEST(RowLogLikelihood, IsThatOfThePlainDensity) {
     compare(other, 1e-10);
     compare(other.centred(), 3e-6);
     Problem known = problem(family, {.rows = 5000, .predictors = 3, .intercept = false});
-    known.priors.known_scale = 1.7;
+    known.know_numbers(1.7);
     compare(known, 1e-10);
   }
 }
@@ -75,7 +82,7 @@ TEST(RowLogLikelihood, SumsUpToTheLikelihoodOfThePosterior) {
     // What the prior adds is left out of a difference between places with the same prior density.
     std::vector<double> there(p.dimension(), 0.0), parameters(p.dimension()), rows(p.rows);
     Stream(12, 0).normals(0, Purpose::noise, there);
-    if (p.samples_scale()) there.back() = 0.3;
+    for (std::size_t i = p.columns * p.classes(); i < there.size(); ++i) there[i] = 0.3;
     std::vector<double> back = there;
     for (std::size_t i = 0; i < p.columns * p.classes(); ++i) back[i] = -back[i];
     double ours_difference = 0;

@@ -43,12 +43,13 @@ TEST(Mode, HasNoSlopeAndTheCurvatureOfTheDensity) {
       const glm::Mode mode = mode_of(p);
       EXPECT_THAT(mode.warnings, IsEmpty());
       EXPECT_LT(mode.iterations, 40u);
-      p.priors.known_scale = mode.scale;
+      std::vector<double> theta = mode.coefficients;
+      for (const double number : mode.numbers) theta.push_back(std::log(number));
       auto exact = target(p.dimension(), ReferenceDensity{p});
       for (std::size_t j = 0; j < p.columns; ++j) {
         std::vector<double> axis(p.dimension(), 0.0);
         axis[j] = 1;
-        const Jet jet = exact.jet(mode.coefficients, axis, Order::curvature);
+        const Jet jet = exact.jet(theta, axis, Order::curvature);
         const auto i = static_cast<Eigen::Index>(j);
         // In units of the posterior's width; floats end the search.
         EXPECT_LT(std::abs(jet.slope) / std::sqrt(-jet.curvature), 0.02) << j;
@@ -171,9 +172,11 @@ Problem quasi_separable(glm::Family family, double there) {
 TEST(Mode, SaysThatAColumnTellsSomeOutcomes) {
   for (const glm::Family family : all_families()) {
     // Of measurements no outcome is ever certain.
-    if (family == glm::Family::categorical || family == glm::Family::gaussian || family == glm::Family::gamma)
+    if (family == glm::Family::categorical || family == glm::Family::gaussian ||
+        family == glm::Family::gamma || family == glm::Family::student_t || family == glm::Family::ordinal)
       continue;
-    const bool counts = family == glm::Family::poisson || family == glm::Family::negative_binomial;
+    const bool counts = family == glm::Family::poisson || family == glm::Family::negative_binomial ||
+                        family == glm::Family::zero_inflated_poisson;
     for (const double there : {0.0, 1.0}) {
       SCOPED_TRACE(fmt::format("{} {}", glm::to_string(family), there));
       Problem p = quasi_separable(family, there);
@@ -192,6 +195,16 @@ TEST(Mode, SaysThatAColumnTellsSomeOutcomes) {
         EXPECT_THAT([&] { mode_of(p); }, ThrowsMessage<Error>(HasSubstr("no maximum")));
     }
   }
+}
+
+TEST(Mode, SaysThatAColumnTellsTheLastOrTheFirstOfOrderedClasses) {
+  for (const double there : {1.0, 4.0}) {
+    Problem p = quasi_separable(glm::Family::ordinal, there);
+    EXPECT_THAT(mode_of(p).warnings, ElementsAre(HasSubstr("column 3 tells some")));
+    p.priors.coefficients = glm::Prior::flat();
+    EXPECT_THAT([&] { mode_of(p); }, ThrowsMessage<Error>(HasSubstr("no maximum")));
+  }
+  EXPECT_THAT(mode_of(quasi_separable(glm::Family::ordinal, 2.0)).warnings, IsEmpty());
 }
 
 TEST(Mode, SaysSoOfCentredColumnsToo) {

@@ -34,7 +34,7 @@ std::vector<Problem> variants(glm::Family family) {
       problem(family), problem(family, {.weights = true, .offset = true}),
       problem(family, {.rows = 5000, .predictors = 3, .intercept = false, .offset = true})};
   all[1].priors.coefficients = glm::Prior::student_t(4, 0.3, 1.5);
-  all[2].priors.known_scale = 1.7;
+  all[2].know_numbers(1.7);
   for (std::size_t i : {0, 1}) all.push_back(all[i].centred());
   return all;
 }
@@ -302,6 +302,20 @@ std::pair<double, double> moments(const std::vector<double>& values, const Probl
   return {mean, std::sqrt(variance)};
 }
 
+/// The number with half of the weight below it, by trying all of them.
+double weighted_median(const std::vector<double>& values, const Problem& p) {
+  double best = 0, least = INFINITY;
+  for (const double candidate : values) {
+    double loss = 0;  // the sum of distances is least at the median
+    for (std::size_t i = 0; i < p.rows; ++i) loss += p.weight(i) * std::abs(values[i] - candidate);
+    if (loss < least) best = candidate, least = loss;
+  }
+  if (!p.options.weights.empty()) return best;
+  std::vector<double> sorted = values;  // an even number of equal weights: between the two in the middle
+  std::sort(sorted.begin(), sorted.end());
+  return 0.5 * (sorted[p.rows / 2 - 1] + sorted[p.rows / 2]);
+}
+
 /// The default priors once more, in plain words: in sds of the columns and, for gaussian, of y.
 std::vector<double> use_plain_defaults(Problem& p) {
   std::vector<double> y(p.rows), units{1};
@@ -309,8 +323,14 @@ std::vector<double> use_plain_defaults(Problem& p) {
   const bool gamma = p.family == glm::Family::gamma;
   if (gamma)
     for (std::size_t i = 0; i < p.rows; ++i) y[i] = std::log(p.y[i]) - p.offset(i);
-  const double mean = gamma || p.family == glm::Family::gaussian ? moments(y, p).first : 0;
-  const double sd = p.family == glm::Family::gaussian ? moments(y, p).second : 1;
+  double mean = gamma || p.family == glm::Family::gaussian ? moments(y, p).first : 0;
+  double sd = p.family == glm::Family::gaussian ? moments(y, p).second : 1;
+  if (p.family == glm::Family::student_t) {
+    mean = weighted_median(y, p);
+    std::vector<double> distances;
+    for (const double one : y) distances.push_back(std::abs(one - mean));
+    sd = 1.4826 * weighted_median(distances, p);
+  }
   p.priors.each = {glm::Prior::normal(mean, 10 * sd)};
   for (std::size_t j = 1; j < p.columns; ++j) {
     std::vector<double> column(p.rows);
@@ -320,6 +340,9 @@ std::vector<double> use_plain_defaults(Problem& p) {
     p.priors.each.push_back(glm::Prior::normal(0, 2.5 * sd / units.back()));
   }
   p.priors.scale = gamma ? glm::Prior::student_t(1, 0, 10) : glm::Prior::student_t(3, 0, 2.5 * sd);
+  if (p.family == glm::Family::zero_inflated_poisson) p.priors.scale = glm::Prior::beta(1, 1);
+  if (p.ordinal()) p.priors.each[0] = glm::Prior::student_t(3, 0, 2.5);
+  p.priors.degrees = glm::Prior::gamma(2, 0.1);
   return units;
 }
 
@@ -350,11 +373,14 @@ TEST(Posterior, DefaultPriorsAreInUnitsOfTheData) {
       // The predictor of a row is the same from what is reported and the columns as they are.
       std::vector<double> reported(p.dimension());
       ours.constrain(theta, reported);
+      const std::size_t coefficients = ours.reported_coefficients();
+      const auto back = ours.from_reported(std::span(reported).first(coefficients),
+                                           std::span(reported).subspan(coefficients));
       for (std::size_t k = 0; k < p.classes(); ++k) {
-        double sampled = 0, as_given = reported[k * p.columns];
+        double sampled = 0, as_given = back.coefficients[k * p.columns];
         for (std::size_t j = 0; j < p.columns; ++j) {
           sampled += p.entry(7, j) * theta[k * p.columns + j];
-          if (j > 0) as_given += p.given(7, j) * reported[k * p.columns + j];
+          if (j > 0) as_given += p.given(7, j) * back.coefficients[k * p.columns + j];
         }
         EXPECT_NEAR(sampled, as_given, 1e-3);
       }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -80,12 +81,10 @@ TEST(Simulate, NegativeBinomialCounts) {
       return std::lgamma(k + phi) - std::lgamma(phi) - std::lgamma(k + 1) +
              phi * std::log(phi / (phi + mean)) + k * std::log(mean / (phi + mean));
     };
-    EXPECT_LT(
-        std::abs(misfit(
-            [&](auto& r) { return random_response(Family::negative_binomial, std::log(mean), phi, 1, r); },
-            mass)),
-        4)
-        << phi;
+    const auto count = [&](auto& r) {
+      return random_response(Family::negative_binomial, std::log(mean), std::array{phi}, 1, r);
+    };
+    EXPECT_LT(std::abs(misfit(count, mass)), 4) << phi;
   }
 }
 
@@ -102,14 +101,35 @@ TEST(Simulate, LargeCountsHaveTheirMoments) {
 
 TEST(Simulate, ExpectedIsTheMeanOfWhatIsDrawn) {
   for (const Family family : {Family::gaussian, Family::bernoulli, Family::probit, Family::cloglog,
-                              Family::binomial, Family::poisson, Family::negative_binomial, Family::gamma}) {
+                              Family::binomial, Family::poisson, Family::negative_binomial, Family::gamma,
+                              Family::zero_inflated_poisson, Family::student_t, Family::ordinal}) {
     double sum = 0, squares = 0;
     for (std::uint64_t i = 0; i < draws; ++i) {
       RandomSequence random(Stream(7, 0), i);
-      const double d = random_response(family, 0.6, 1.5, 4, random) - expected_response(family, 0.6, 4);
+      const std::array numbers{1.5, 6.0};  // only student-t and ordinal read the second one
+      const double d =
+          random_response(family, 0.6, numbers, 4, random) - expected_response(family, 0.6, numbers, 4);
       sum += d, squares += d * d;
     }
     EXPECT_LT(std::abs(sum) / std::sqrt(squares), 4) << to_string(family);
+  }
+}
+
+TEST(Simulate, OrderedClassesLieBetweenThresholds) {
+  const std::array gaps{0.7, 1.5};
+  for (const double eta : {-40.0, -1.0, 0.3, 2.0, 40.0}) {
+    std::vector<double> p(4);
+    ordered_probabilities(eta, gaps, p);
+    const auto below = [&](double threshold) { return 1 / (1 + std::exp(eta - threshold)); };
+    EXPECT_NEAR(p[0], below(0), 1e-15);
+    EXPECT_NEAR(p[1], below(0.7) - below(0), 1e-15);
+    EXPECT_NEAR(p[2], below(2.2) - below(0.7), 1e-15);
+    EXPECT_NEAR(p[3], 1 - below(2.2), 1e-15);
+    EXPECT_NEAR(std::accumulate(p.begin(), p.end(), 0.0), 1, 1e-14);
+    // Far out the ratios of neighbours are those of e^threshold.
+    if (eta == 40) {
+      EXPECT_NEAR(p[1] / p[0], std::expm1(0.7), 1e-9);
+    }
   }
 }
 

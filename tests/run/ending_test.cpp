@@ -222,6 +222,39 @@ TEST(ProgressHook, EndsWithEverythingDone) {
   EXPECT_GT(run.steps_per_second(), 0);
 }
 
+/// Holds the first chain up at its draws until the second has many, and then wants the run to stop.
+struct HoldFirstChain : Sink {
+  std::atomic<bool> stop{false};
+  std::atomic<int> of_second{0};
+  void warmed_up(std::size_t, double, const Metric&) override {}
+  void drawn(std::size_t chain, const Draw&) override {
+    if (chain == 1) ++of_second;
+    if (chain != 0) return;
+    do std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    while (of_second < 100);
+    stop = true;
+  }
+  void finished(std::size_t) override {}
+};
+
+TEST(ProgressHook, IsNeverBeyondTheEnd) {
+  HoldFirstChain listener;
+  std::vector<Progress> seen;
+  Hooks hooks;
+  hooks.sinks = {&listener};
+  hooks.stop = &listener.stop;
+  hooks.progress = [&](const Progress& p) { seen.push_back(p); };
+  const auto run = sample(Slow{}, endless(), hooks);
+  EXPECT_LT(run.chains[0].draws, run.chains[1].draws);
+  ASSERT_FALSE(seen.empty());
+  for (const Progress& p : seen) {
+    EXPECT_LE(p.steps_done, p.steps_total);
+    EXPECT_GE(p.seconds_left, 0);
+  }
+  // Chains that were cut short are not equally long, and yet there is nothing left to do.
+  EXPECT_EQ(seen.back().seconds_left, 0);
+}
+
 TEST(ProgressHook, WhatItThrowsIsPassedOnAndChainsStop) {
   Hooks hooks;
   hooks.progress = [](const Progress&) { throw std::runtime_error("broken pipe"); };

@@ -77,9 +77,15 @@ TEST(Report, CountsEvaluationsThatWereNotFinite) {
 }
 
 TEST(Report, SettingsOfARunHaveValues) {
-  const auto run = sample(target(1, [](const auto& t) { return -0.5 * t[0] * t[0]; }), {.draws = 20});
-  EXPECT_TRUE(run.settings.seed && run.settings.thin && run.settings.warmup && run.settings.metric &&
-              run.settings.target_acceptance);
+  const auto run = sample(target(1, [](const auto& t) { return -0.5 * t[0] * t[0]; }),
+                          {.sampler = "rwm", .warmup = 30, .draws = 20, .thin = 2, .seed = 7});
+  EXPECT_EQ(run.seed(), 7u);
+  EXPECT_EQ(run.thin(), 2u);
+  EXPECT_EQ(run.warmup(), 30u);
+  const auto filled = sample(target(1, [](const auto& t) { return -0.5 * t[0] * t[0]; }), {.draws = 20});
+  EXPECT_TRUE(filled.settings.seed && filled.settings.metric && filled.settings.target_acceptance);
+  EXPECT_GE(filled.thin(), 1u);
+  EXPECT_GE(filled.warmup(), 1u);
 }
 
 }  // namespace

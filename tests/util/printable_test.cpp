@@ -20,5 +20,10 @@ TEST(Printable, ControlCharactersAreShownNotObeyed) {
             "\\xc0\\xaf \\xed\\xa0\\x80 \xf0\x9f\x98\x80");
 }
 
+TEST(Printable, CharactersOfSeveralBytesTakeOneColumn) {
+  EXPECT_EQ(columns_in(""), 0u);
+  EXPECT_EQ(columns_in("0.16±0.01 größe"), 15u);
+}
+
 }  // namespace
 }  // namespace onward

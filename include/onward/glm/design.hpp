@@ -7,6 +7,7 @@
 // Results are floats, one for each row; sums over rows are double, taken over pieces of fixed size and added
 // by a fixed tree, so that the number of threads does not show.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -42,10 +43,12 @@ class Design {
                           std::span<const std::string> names = {});
   /// Writes column j from row `first` on, as many rows as the span has room for.
   using ColumnSource = std::function<void(std::size_t j, std::size_t first, std::span<double> out)>;
-  /// The same by columns; several threads ask for different columns at a time.
+  /// The same by columns; several threads ask for different columns at a time. The ones of an intercept are
+  /// stored like any column, so that the memory can be used for transformed columns, unless `store_ones` is
+  /// false.
   static Design from_columns(std::size_t rows, std::size_t columns, bool intercept,
-                             const ColumnSource& source, std::span<const std::string> names,
-                             ThreadPool& pool);
+                             const ColumnSource& source, std::span<const std::string> names, ThreadPool& pool,
+                             bool store_ones = true);
   /// Rows one after the other. With an intercept, a column of ones comes before the first. Throws Error
   /// naming the first row and column that is not finite.
   static Design dense(std::span<const float> values, std::size_t rows, std::size_t columns, bool intercept);
@@ -71,15 +74,29 @@ class Design {
   /// out padded_rows(rows()) for each (padding is set to 0).
   void multiply(std::span<const double> v, std::size_t classes, float* out, ThreadPool& pool) const;
   void multiply(std::span<const double> v, float* out, ThreadPool& pool) const { multiply(v, 1, out, pool); }
+  /// A vector as products with it piece by piece take it.
+  struct Factors {
+    std::size_t classes = 1;
+    std::vector<float> factors, constants;  ///< [column][class], and one for each class
+  };
+  Factors factors(std::span<const double> v, std::size_t classes = 1) const;
+  /// The same product for one piece, which comes first in `out`; classes are `stride` apart.
+  void multiply(const Factors& v, std::size_t piece, float* out, std::size_t stride = piece_rows) const;
   /// out[k][j] = sum_i X[i][j] r[k][i]; the layouts are those of multiply, and r is 0 in the padding.
   void multiply_transposed(const float* r, std::size_t classes, std::span<double> out,
                            ThreadPool& pool) const;
+  /// Writes the numbers of a piece's rows, which begin at a cache line; there is room for whole blocks.
+  /// Several threads ask for different pieces at a time.
+  using PieceSource = std::function<void(std::size_t piece, std::span<float> out)>;
+  /// The same for one class, r being made piece by piece.
+  void multiply_transposed(const PieceSource& r, std::span<double> out, ThreadPool& pool) const;
   /// Column j (0: the ones, if there is an intercept), padding 0.
   void column(std::size_t j, float* out) const;
   /// out = sum over j in [first, first + v.size()) of X[.][j] v[j - first].
   void multiply_block(std::size_t first, std::span<const double> v, float* out, ThreadPool& pool) const;
   /// X^T W X; weights null: ones.
   Eigen::MatrixXd gram(const float* weights, ThreadPool& pool) const;
+  Eigen::MatrixXd gram(const PieceSource& weights, ThreadPool& pool) const;
   /// The rows of a piece as columns of piece_rows floats each, rows that do not exist 0.
   void panel(std::size_t piece, float* out) const;
 
@@ -92,8 +109,10 @@ class Design {
   std::size_t blocks() const { return padded_rows(rows_) / block_rows; }
   /// Blocks that are multiplied together with residuals, which then stay in the nearest cache.
   static constexpr std::size_t group_blocks = 16;
-  void add_products(std::size_t piece, const std::vector<float>& factors, std::span<const float> constants,
-                    std::size_t classes, float* out) const;
+  /// out[k][j] = the sum over a piece of X[i][j] r[k][i], r beginning with the piece and 0 in the padding.
+  void multiply_transposed_piece(std::size_t piece, const float* r, std::size_t classes, std::size_t stride,
+                                 std::span<double> out) const;
+  std::size_t piece_size(std::size_t piece) const { return std::min(piece_rows, rows_ - piece * piece_rows); }
 
   Storage storage_;
   std::size_t rows_, columns_;

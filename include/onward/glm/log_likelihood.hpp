@@ -27,14 +27,14 @@ class RowLogLikelihood {
   void part(std::span<const double> parameters, std::size_t first, std::span<double> out) const;
   /// Writes what else adds to the predictor, from row `first` on.
   using More = std::function<void(std::size_t first, std::span<double> eta)>;
-  /// With such parts of the predictor; the parameters are the coefficients, and the scale is given.
-  void part(std::span<const double> coefficients, double scale, const More& more, std::size_t first,
-            std::span<double> out) const;
+  /// With such parts of the predictor. Coefficients and the family's numbers are as they are reported.
+  void part(std::span<const double> coefficients, std::span<const double> numbers, const More& more,
+            std::size_t first, std::span<double> out) const;
 
  private:
   void predict(std::size_t piece, std::span<const double> parameters, std::span<float> panel,
                std::span<double> eta) const;
-  double row(std::size_t i, const double* eta, double scale) const;
+  double row(std::size_t i, const double* eta, std::span<const double> numbers) const;
 
   RegressionPosterior posterior_;
   std::vector<double> constants_;  // of each row; empty where there are none

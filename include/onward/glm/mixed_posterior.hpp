@@ -4,9 +4,9 @@
 // deviations and correlations are sampled too.
 //
 // What is sampled, in this order: the coefficients; the log standard deviations of all terms; what the
-// correlations are made of (covariance.hpp has it); log sigma or log phi where there is one; and the effects
+// correlations are made of (covariance.hpp has it); the logs of the family's numbers; and the effects
 // themselves, term after term, level after level. Reported are the coefficients, sd(g)x, cor(g)x.y, sigma or
-// phi, and as many of the effects as are wanted: r(g)x[level].
+// what else the family has, and as many of the effects as are wanted: r(g)x[level].
 
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ namespace onward::glm {
 struct MixedLayout {
   std::size_t coefficients = 0;
   std::vector<std::size_t> sds, correlations, effects;  ///< of each term
-  std::size_t scale = 0;                                ///< of the log scale, if there is one
+  std::size_t numbers = 0;                              ///< of the logs of the family's numbers
   std::size_t reported = 0;                             ///< parameters before the effects
   std::size_t dimension = 0;
 };
@@ -47,14 +47,14 @@ class MixedPosterior {
   std::string effect_name(std::size_t place) const;
   /// How many of the numbers at the end of each name are indices: none.
   std::vector<std::size_t> name_indices() const;
+  /// As of RegressionPosterior.
+  std::vector<ParameterBlock> blocks() const;
   void constrain(VectorView theta, std::span<double> out) const;
 
   Jet jet(VectorView theta, VectorView v, Order order);
   double gradient(VectorView theta, std::span<double> out);
   /// The log density of everything but the rows: priors, and the effects given their covariances.
   double log_prior(VectorView theta) const { return effects_jet(theta, {}).value; }
-  /// In the units of the data, whatever priors were given.
-  std::vector<GroupPriors> default_priors() const;
 
  private:
   void predictor(VectorView at, bool with_offset, Floats& out) const;
@@ -67,6 +67,9 @@ class MixedPosterior {
   std::vector<std::size_t> reported_effects_;
   Floats eta_, direction_, scratch_;
 };
+
+/// The priors that terms have if none are given: in the units of the data.
+std::vector<GroupPriors> default_group_priors(const Observations& y, const std::vector<GroupTerm>& terms);
 
 /// The priors of the terms in a line: "sd(g) ~ ...; cor(g) ~ lkj(1)".
 std::string describe_group_priors(const MixedPosterior& posterior);

@@ -13,8 +13,11 @@ namespace onward::glm {
 
 struct Mode {
   std::vector<double> coefficients;
-  double scale = 1;           ///< sigma or phi there
-  Eigen::MatrixXd precision;  ///< minus the Hessian by the coefficients
+  std::vector<double> numbers;  ///< of the family, there
+  Eigen::MatrixXd precision;    ///< minus the Hessian by the coefficients
+  /// Minus the Hessian by coefficients (rows) and the logs of the numbers that are sampled, and by the latter
+  /// alone: of families whose numbers hang together with the coefficients; else empty.
+  Eigen::MatrixXd cross, number_precision;
   std::size_t iterations = 0;
   std::vector<std::string> warnings;  ///< sentences about the data
 };

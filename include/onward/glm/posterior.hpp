@@ -3,11 +3,12 @@
 // lines: along theta + alpha v the predictor is eta + alpha d, so jets at many places of one line, or along
 // many lines from one place, share their products with X.
 //
-// Parameters: the coefficients (column after column; categorical: class after class), then log sigma or log
-// phi where those are sampled. Columns are centred where there is an intercept, so that what is sampled, and
-// has the intercept's prior, is the predictor at the means of the columns; constrain() gives the intercept
-// for the columns as they were given. A prior at x = 0 would say something about years or incomes of 0, far
-// from all data, and by way of the slopes something silly about the data.
+// Parameters: the coefficients (column after column; categorical: class after class), then the logs of the
+// family's numbers (family_numbers.hpp) that are sampled, such as log sigma. Columns are centred where there
+// is an intercept, so that what is sampled, and has the intercept's prior, is the predictor at the means of
+// the columns; constrain() gives the intercept for the columns as they were given. A prior at x = 0 would say
+// something about years or incomes of 0, far from all data, and by way of the slopes something silly about
+// the data.
 
 #include <map>
 #include <memory>
@@ -21,17 +22,21 @@
 #include "onward/glm/prior.hpp"
 #include "onward/target/direction.hpp"
 #include "onward/target/jet.hpp"
+#include "onward/target/parameter_block.hpp"
 
 namespace onward::glm {
 
 /// Priors that are not given are those of DefaultPriors, in the units of the data.
 struct PosteriorOptions {
-  std::optional<Prior> coefficients = {};   ///< of each, as it is: not divided by anything
-  std::optional<Prior> intercept = {};      ///< at the means of the columns, unless `centre` is false
+  std::optional<Prior> coefficients = {};  ///< of each, as it is: not divided by anything
+  /// At the means of the columns, unless `centre` is false; ordinal: of the first threshold.
+  std::optional<Prior> intercept = {};
   std::vector<Prior> each = {};             ///< one for each column, in place of the two above
   std::map<std::string, Prior> named = {};  ///< of columns by name, in place of `coefficients`
-  std::optional<Prior> scale = {};          ///< of sigma or phi, cut at 0
-  std::optional<double> known_scale = {};   ///< sigma or phi, if it is not to be sampled
+  std::optional<Prior> scale = {};          ///< of the family's first number, such as sigma; of all gaps
+  std::optional<double> known_scale = {};   ///< that number, if it is not to be sampled
+  std::optional<Prior> degrees = {};        ///< of the degrees of freedom nu of student-t
+  std::optional<double> known_degrees = {};
   /// False: the intercept that is sampled, and has the prior, is the predictor where all columns are 0.
   /// Without an intercept nothing is centred. Means are weighted as the rows are.
   bool centre = true;
@@ -54,13 +59,26 @@ class RegressionPosterior {
   RegressionPosterior(std::shared_ptr<const Design> x, std::shared_ptr<const Observations> y,
                       PosteriorOptions options = {}, std::shared_ptr<ThreadPool> pool = nullptr);
 
-  std::size_t dimension() const { return coefficients() + (samples_scale() ? 1 : 0); }
+  std::size_t dimension() const { return coefficients() + sampled_numbers_.size(); }
   std::size_t coefficients() const { return x_->columns() * y_->classes(); }
-  bool samples_scale() const { return y_->has_scale() && !options_.known_scale; }
+  /// Which of the family's numbers are sampled; the others are known.
+  const std::vector<std::size_t>& sampled_numbers() const { return sampled_numbers_; }
+  bool samples_numbers() const { return !sampled_numbers_.empty(); }
   const Design& design() const { return *x_; }
   const Observations& observations() const { return *y_; }
   const std::vector<Prior>& priors() const { return priors_; }  ///< one for each column
-  const Prior& scale_prior() const { return scale_prior_; }     ///< of sigma or phi
+  /// That of the intercept as it is said in words: of an ordinal regression it is of the first threshold.
+  Prior intercept_prior() const;
+  std::string intercept_words() const;
+  /// Of what is reported of one of the family's numbers, and as a log density of the number's log.
+  const Prior& number_prior(std::size_t number) const { return number_priors_[number]; }
+  Jet number_prior_at(std::size_t number, double log) const {
+    return y_->numbers()[number].prior_at(number_priors_[number], log);
+  }
+  /// All numbers of the family, given the logs of those that are sampled.
+  FamilyNumbers numbers_at(VectorView logs) const;
+  /// Before anything is sampled: 1 where nothing is known.
+  FamilyNumbers starting_numbers() const;
   /// What was subtracted from each column (the ones: 0); empty if nothing was.
   const std::vector<double>& means() const { return means_; }
   const PosteriorOptions& options() const { return options_; }
@@ -70,17 +88,33 @@ class RegressionPosterior {
   std::vector<std::string> names() const;
   /// How many of the numbers that each name ends in are indices: a column may be called edu.12 by itself.
   std::vector<std::size_t> name_indices() const;
+  /// What is sampled of an ordinal regression, which is not called as what is reported; else empty.
+  std::vector<ParameterBlock> blocks() const;
   /// What to call a column in a sentence: "the intercept", "column 2", "column 'age'".
   std::string column_name(std::size_t j) const;
-  /// The intercept is given for the columns as they were given, the scale parameter as itself, not as its
-  /// logarithm. `out` may be theta's own memory.
+  /// The same in two parts: coefficients, and what is reported of the family's numbers after them.
+  std::vector<std::string> coefficient_names() const;
+  std::size_t reported_coefficients() const { return coefficients() + thresholds_after_first(); }
+  std::vector<std::string> number_names() const;
+  std::size_t reported_numbers() const { return dimension() - reported_coefficients(); }
+  /// The intercept is given for the columns as they were given, the family's numbers as they are reported,
+  /// not as logarithms. `out` may be theta's own memory.
   void constrain(VectorView theta, std::span<double> out) const;
+  /// The two parts of that, from the coefficients and the logs of the numbers that are sampled.
+  void constrain_coefficients(VectorView coefficients, VectorView logs, std::span<double> out) const;
+  void constrain_numbers(VectorView logs, std::span<double> out) const;
+  /// From what is reported back to the coefficients, the intercept still for the columns as they were given,
+  /// and to all numbers of the family.
+  struct Reported {
+    std::vector<double> coefficients, numbers;
+  };
+  Reported from_reported(std::span<const double> coefficients, std::span<const double> numbers) const;
 
   Jet jet(VectorView theta, VectorView v, Order order);
   /// Jets along two lines through theta.
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order);
-  /// Rows give slopes along two lines for the price of one; with a scale parameter they are asked twice.
-  double jet_pair_price(Order) const { return samples_scale() ? 2 : 1; }
+  /// Rows give slopes along two lines for the price of one; with numbers of the family they are asked twice.
+  double jet_pair_price(Order) const { return samples_numbers() ? 2 : 1; }
   double gradient(VectorView theta, std::span<double> out);
 
   /// A line through a place: jets anywhere on it need no product with X but that of its direction, which is
@@ -121,6 +155,7 @@ class RegressionPosterior {
   void check_names() const;
   void centre();
   void set_priors(const DefaultPriors& defaults);
+  void set_numbers(const DefaultPriors& defaults);
   void place(VectorView theta);                      // here_ becomes the predictor at theta
   const Predictor& along(const Direction& v);        // X v, remembered for the last two v
   void afresh(const Direction& at, Predictor& out);  // X at
@@ -132,13 +167,20 @@ class RegressionPosterior {
   JetPair pair_of_rows(const Predictor& first, const Predictor& second, double alpha, VectorView theta,
                        Order order);
   void commit(double alpha);
-  double log_scale(VectorView theta) const;
+  FamilyNumbers numbers_of(VectorView theta) const { return numbers_at(theta.subspan(coefficients())); }
+  std::vector<double> turns_of(VectorView v) const;  // of all numbers, along a direction
+  std::optional<double> known(std::size_t number) const;
+  // Of an ordinal regression all thresholds are reported in place of the intercept, and no gaps.
+  std::size_t thresholds_after_first() const {
+    return y_->family() == Family::ordinal ? y_->numbers().size() : 0;
+  }
 
   std::shared_ptr<const Design> x_;
   std::shared_ptr<const Observations> y_;
   PosteriorOptions options_;
   std::vector<Prior> priors_;
-  Prior scale_prior_;
+  std::vector<Prior> number_priors_;          // of all numbers of the family
+  std::vector<std::size_t> sampled_numbers_;  // those that are not known
   std::vector<double> means_;
   std::shared_ptr<ThreadPool> pool_;
 

@@ -13,6 +13,7 @@
 
 #include "onward/formula/frame.hpp"
 #include "onward/glm/family.hpp"
+#include "onward/glm/simulate.hpp"
 #include "onward/io/stored_draws.hpp"
 #include "onward/table/read_table.hpp"
 
@@ -23,10 +24,10 @@ struct FittedRegression {
   Family family = Family::gaussian;
   std::string data;  ///< the file that it was fitted to
   std::string formula;
-  nlohmann::ordered_json state;      ///< of the formula's frame
-  ReadTableOptions table;            ///< how the file is read, and new ones too
-  std::vector<std::string> classes;  ///< of a categorical response
-  std::optional<double> known_scale;
+  nlohmann::ordered_json state;              ///< of the formula's frame
+  ReadTableOptions table;                    ///< how the file is read, and new ones too
+  std::vector<std::string> classes;          ///< of a response of text
+  std::vector<std::optional<double>> known;  ///< of the family's numbers, as they are reported
 
   /// From the object "model" of run.json. Throws Error if that is no regression from a formula.
   static FittedRegression from_json(const nlohmann::ordered_json& model);
@@ -34,9 +35,11 @@ struct FittedRegression {
 
 struct PredictionOptions {
   enum class What {
-    fitted,      ///< the expected response: a mean, a probability, or a probability times the trials
-    predictive,  ///< responses drawn from the family
-    linear       ///< the linear predictor
+    /// The expected response: a mean, a probability (of each class, if there are several), or a probability
+    /// times the trials.
+    fitted,
+    predictive,  ///< responses drawn from the family; of several classes, 1 for the one that came
+    linear       ///< the linear predictor; ordinal: without thresholds
   };
   What what = What::fitted;
   /// Levels of groups that the fitted data do not have: an Error, or effects drawn from the normal
@@ -67,7 +70,7 @@ class Predictions {
   const formula::Frame& frame() const { return frame_; }
   std::size_t rows() const { return frame_.rows; }
   std::size_t draws() const { return draws_; }
-  /// The classes of a categorical response; empty for other families, which have one number for each row.
+  /// The classes of a categorical or ordinal response, if there is a number for each of them; else empty.
   const std::vector<std::string>& classes() const { return classes_; }
   std::size_t numbers_per_row() const { return classes_.empty() ? 1 : classes_.size(); }
   /// What the user should know, in whole sentences.
@@ -88,10 +91,16 @@ class Predictions {
     std::vector<std::vector<double>> factor;   // of new levels: S L, row-major, by entry
   };
   void take_population(const StoredDraws& draws);
+  void take_thresholds(const FittedRegression& fitted, const StoredDraws& draws);
+  void respond_ordered(std::size_t row, std::span<double> out) const;
+  /// Linear predictors of a row: one for each class of a categorical response, else one.
+  std::size_t predictors_per_row() const { return family_ == Family::categorical ? classes_.size() : 1; }
+  void take_numbers(const FittedRegression& fitted, const StoredDraws& draws);
   void take_groups(const StoredDraws& draws);
   void predict_row(std::size_t row, std::span<const double> x, std::span<double> out) const;
   void add_groups(std::size_t row, std::span<double> eta) const;
   void add_new_level(std::size_t term, std::size_t row, std::span<double> eta) const;
+  RandomSequence random_of(std::size_t row, std::size_t draw) const;
   void respond(std::size_t row, std::span<double> out) const;
 
   PredictionOptions options_;
@@ -100,7 +109,7 @@ class Predictions {
   std::vector<std::string> classes_;
   std::size_t draws_ = 0;
   std::vector<std::vector<double>> coefficients_;  // class after class, the intercept first: all draws
-  std::vector<double> scale_;                      // of each draw
+  std::vector<std::vector<double>> numbers_;       // of the family, for each draw
   std::vector<Group> groups_;
 };
 

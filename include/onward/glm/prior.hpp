@@ -1,5 +1,6 @@
 #pragma once
-// Priors of single coefficients, and of scale parameters (then cut at 0: half-normal, half-t).
+// Priors of single coefficients, and of numbers above 0 or between 0 and 1 (then cut there: half-normal,
+// half-t).
 
 #include <algorithm>
 #include <cmath>
@@ -14,11 +15,13 @@ struct Prior {
     normal,
     student_t,
     laplace,
-    exponential  ///< of scale parameters alone; `scale` is its mean
+    exponential,  ///< of numbers above 0 alone; `scale` is its mean
+    gamma,        ///< likewise; `degrees` is its shape and 1 / `scale` its rate
+    beta,         ///< of probabilities alone; a is `degrees` and b is `scale`
   };
   Kind kind = Kind::normal;
   double location = 0, scale = 1;
-  double degrees = 3;  ///< student_t only
+  double degrees = 3;  ///< of student_t; of gamma and beta see there
 
   static Prior flat() { return {Kind::flat, 0, 1, 3}; }
   static Prior normal(double location, double scale) { return {Kind::normal, location, scale, 3}; }
@@ -27,9 +30,14 @@ struct Prior {
   }
   static Prior laplace(double location, double scale) { return {Kind::laplace, location, scale, 3}; }
   static Prior exponential(double rate) { return {Kind::exponential, 0, 1 / rate, 3}; }
+  static Prior gamma(double shape, double rate) { return {Kind::gamma, 0, 1 / rate, shape}; }
+  static Prior beta(double a, double b) { return {Kind::beta, 0, b, a}; }
 
   /// Whether its logarithm is a polynomial of second degree.
   bool is_quadratic() const { return kind == Kind::normal || kind == Kind::flat; }
+
+  /// Whether it is of numbers above 0 alone.
+  bool is_positive() const { return kind == Kind::exponential || kind == Kind::gamma || kind == Kind::beta; }
 
   /// Log density up to a constant that does not depend on x, and its derivatives.
   Jet at(double x) const {
@@ -48,6 +56,20 @@ struct Prior {
         return {-std::abs(z), z > 0 ? -1 / scale : z < 0 ? 1 / scale : 0.0, 0};
       case Kind::exponential:
         return {-z, -1 / scale, 0};
+      case Kind::gamma: {
+        const double power = degrees - 1;
+        if (power == 0) return {-z, -1 / scale, 0};
+        return {power * std::log(x) - z, power / x - 1 / scale, -power / (x * x)};
+      }
+      case Kind::beta: {
+        // Without the powers that are 0, which would make nothing of the logarithm of nothing.
+        const double a = degrees - 1, b = scale - 1, rest = 1 - x;
+        Jet jet;
+        if (a != 0) jet = {a * std::log(x), a / x, -a / (x * x)};
+        if (b != 0)
+          jet.value += b * std::log(rest), jet.slope -= b / rest, jet.curvature -= b / (rest * rest);
+        return jet;
+      }
     }
     return {};
   }
@@ -64,6 +86,8 @@ struct Prior {
     switch (kind) {
       case Kind::flat:
       case Kind::exponential:
+      case Kind::gamma:
+      case Kind::beta:
         return 0;
       case Kind::normal:
         return 1 / (scale * scale);

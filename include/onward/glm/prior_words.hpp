@@ -15,10 +15,10 @@ namespace onward::glm {
 
 /// One sentence: what it is about, and what is believed of it.
 struct PriorStatement {
-  enum class About { coefficient, intercept, sd, correlation, scale };
+  enum class About { coefficient, intercept, sd, correlation, number };
   About about;
   std::string group;   ///< of sd and cor: the factor; empty: all of them
-  std::string column;  ///< of b and sd: the column; empty: all of them
+  std::string column;  ///< of b and sd: the column; empty: all of them. Of a number of the family: its name
   std::string text;    ///< as it was written, for messages
   Prior prior;         ///< of a number
   double lkj = 1;      ///< of correlations
@@ -28,7 +28,7 @@ struct PriorStatement {
 /// without a "~", speak of all coefficients.
 std::vector<PriorStatement> parse_priors(std::string_view text);
 
-/// Puts what is said of coefficients, the intercept and the scale parameter into options. The names of
+/// Puts what is said of coefficients, the intercept and the family's numbers into options. The names of
 /// columns are those of the options. Throws UsageError for columns that are not there, with the nearest.
 void apply_priors(const std::vector<PriorStatement>& statements, bool intercept, PosteriorOptions& options);
 

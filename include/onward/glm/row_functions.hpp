@@ -218,4 +218,50 @@ template <simd::Real T>
           simd::select(yes, T(g * T((one - near) - g)), simd::neg(m))};
 }
 
+/// A number y of location eta and scale s, t distributed with nu degrees of freedom, given 1 / s, 1 / nu and
+/// nu + 1: -(nu + 1) / 2 log(1 + z^2 / nu) with z = (y - eta) / s. Far out the density is not log concave;
+/// the curvature that touches is that of the normal which touches the density from below.
+template <bool touching, simd::Real T>
+[[gnu::always_inline]] inline RowJet<T> student_row(const T& eta, const T& y, const T& inverse_scale,
+                                                    const T& inverse_nu, const T& nu_plus_one) {
+  using S = simd::scalar_t<T>;
+  const T one(S(1)), z = T(y - eta) * inverse_scale, far = T(z * z) * inverse_nu;
+  const T weight = T(nu_plus_one * inverse_nu) / T(one + far);
+  const T h = weight * T(inverse_scale * inverse_scale);
+  return {T(T(S(-0.5)) * nu_plus_one) * simd::log1p(far), T(weight * T(z * inverse_scale)),
+          touching ? T(simd::neg(h)) : T(T(h * T(far - one)) / T(one + far))};
+}
+
+/// log(logistic(a) - logistic(b)) less log(1 - e^(b - a)), with a and b the thresholds above and below y less
+/// eta. The thresholds of the classes at the ends are far away.
+template <simd::Real T>
+[[gnu::always_inline]] inline RowJet<T> ordinal_row(const T& eta, const T& above, const T& below) {
+  using S = simd::scalar_t<T>;
+  const T most(S(1000)), zero(S(0));
+  const T a = simd::min(T(above - eta), most), b = simd::max(T(below - eta), simd::neg(most));
+  const auto at_a = detail::logistic(a), at_b = detail::logistic(b);
+  const auto a_right = a > zero, b_right = b > zero;
+  const T no_a = simd::select(a_right, at_a.eq, at_a.q);  // 1 - logistic(a)
+  const T yes_b = simd::select(b_right, at_b.q, at_b.eq);
+  const T loss_a = simd::max(simd::neg(a), zero) + at_a.softplus_rest,
+          loss_b = simd::max(b, zero) + at_b.softplus_rest;
+  return {simd::neg(T(loss_a + loss_b)), T(yes_b - no_a),
+          simd::neg(T(T(at_a.q * at_a.eq) + T(at_b.q * at_b.eq)))};
+}
+
+/// A count of 0 that is one for certain with odds e^u, else one of a Poisson distribution of log mean eta:
+/// log(e^u + e^-mu). The curvature that touches is that of a Poisson row that counts as often as 0 is likely
+/// to be its own.
+template <bool touching, simd::Real T>
+[[gnu::always_inline]] inline RowJet<T> inflated_zero_row(const T& eta, const T& u) {
+  using S = simd::scalar_t<T>;
+  const T mu = simd::min(simd::exp(eta), T(S(1e30))), w = u + mu;
+  const auto odds = detail::logistic(w);
+  const auto right = w > T(S(0));
+  const T own = simd::select(right, odds.eq, odds.q), other = simd::select(right, odds.q, odds.eq);
+  const T h = mu * own;
+  return {T(simd::max(u, simd::neg(mu)) + odds.softplus_rest), simd::neg(h),
+          touching ? T(simd::neg(h)) : T(h * T(T(mu * other) - T(S(1))))};
+}
+
 }  // namespace onward::glm

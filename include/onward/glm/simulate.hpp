@@ -41,12 +41,17 @@ class RandomSequence {
   std::uint64_t step_, next_ = 0;
 };
 
-/// What is expected at the predictor eta: a mean, a probability, or a probability times the trials. Not for
-/// categorical.
-double expected_response(Family family, double eta, double trials = 1);
+/// What is expected at the predictor eta: a mean, a probability, a probability times the trials, or the mean
+/// number of an ordered class. Not for categorical.
+double expected_response(Family family, double eta, std::span<const double> numbers, double trials = 1);
 
-/// An outcome at the predictor eta; `scale` is sigma, phi or shape. Not for categorical.
-double random_response(Family family, double eta, double scale, double trials, RandomSequence& random);
+/// An outcome at the predictor eta, `numbers` being those of the family. Not for categorical.
+double random_response(Family family, double eta, std::span<const double> numbers, double trials,
+                       RandomSequence& random);
+
+/// The probabilities of ordered classes at the predictor eta, given the gaps between their thresholds: one
+/// for each class, two more than there are gaps.
+void ordered_probabilities(double eta, std::span<const double> gaps, std::span<double> out);
 
 /// Turns the predictors of classes into their probabilities.
 void softmax_of(std::span<double> eta);

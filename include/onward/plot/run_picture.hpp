@@ -24,9 +24,12 @@ struct NamedChains {
 /// or .png. Throws Error if there is nothing to draw.
 void run_picture(const std::string& path, const std::vector<NamedChains>& parameters);
 
-/// The same for parameters whose draws are asked for only if they are looked at.
+/// The same for parameters whose draws are asked for only if they are looked at. `summaries`, one for each
+/// parameter, have R-hat and effective sample sizes; without them they are computed, which takes its time
+/// where draws are many.
 void run_picture(const std::string& path, std::span<const std::string> names,
-                 const std::function<Chains(std::size_t)>& chains_of);
+                 const std::function<Chains(std::size_t)>& chains_of,
+                 std::span<const ParameterSummary> summaries = {});
 
 /// Numbers of the parameters in the order in which a picture would take them up, by their names alone.
 std::vector<std::size_t> by_importance(std::span<const std::string> names);

@@ -32,6 +32,10 @@ bool ended_before_checkpoint(const std::filesystem::path& folder);
 void require_same(const std::filesystem::path& folder, const nlohmann::ordered_json& now,
                   const nlohmann::ordered_json& then);
 
+/// The files that two runs share by name and not by contents, from "files" of both: sizes and checksums by
+/// name.
+std::vector<std::string> changed_files(const nlohmann::ordered_json& now, const nlohmann::ordered_json& then);
+
 /// Where the run in a folder goes on. `about` is what the run is now; Error if the checkpoint is of something
 /// else, or damaged. `from_csv`: the draws up to there are read from the CSV files.
 Resume read_resume(const std::filesystem::path& folder, const nlohmann::ordered_json& about,

@@ -73,9 +73,9 @@ enum class Ending { complete, interrupted, time_limit };
 
 /// Chains x draws with what is needed to repeat them.
 struct Run {
-  /// Resolved: seed, thin, warmup, metric and target_acceptance have values, so `*settings.seed` is safe.
-  /// Only step_size stays empty when warm-up found it (ChainRecord::step_size has what it found), and
-  /// until_ess when it was not asked for.
+  /// Resolved: seed, thin, warmup, metric and target_acceptance have values; seed(), thin() and warmup() give
+  /// them plainly. Only step_size stays empty when warm-up found it (ChainRecord::step_size has what it
+  /// found), and until_ess when it was not asked for.
   RunSettings settings;
   std::optional<Choice> choice;  ///< how the sampler was chosen, if it was
   std::size_t dimension = 0;
@@ -85,7 +85,10 @@ struct Run {
   double warmup_seconds = 0,
          sampling_seconds = 0;  ///< of the wall clock, shared out by what the chains' threads did
 
-  std::size_t draws() const;  ///< of the shortest chain
+  std::uint64_t seed() const { return settings.seed.value(); }
+  std::size_t thin() const { return settings.thin.value(); }      ///< steps from draw to draw
+  std::size_t warmup() const { return settings.warmup.value(); }  ///< steps
+  std::size_t draws() const;                                      ///< of the shortest chain
   Counts counts() const;
   Chains parameter(std::size_t index) const;
   /// A row for each parameter, over the chains that have draws.

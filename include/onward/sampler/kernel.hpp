@@ -38,9 +38,9 @@ struct BasicState {
   } tangent_name;
   BasicJet<Real> jet{};
   bool jet_known = false;  ///< jet is that of position along tangent
-  /// Line kernels: the mean acceptance of the last steps, up to twenty or so, and how many were watched.
+  /// Line kernels: the mean acceptance of the last steps, up to twenty or so, and how many these are.
   double lately_accepted = 0;
-  std::uint64_t watched = 0;
+  std::uint64_t lately_steps = 0;
 
   /// To be called when the metric or the kernel changes: tangents are in their units.
   void forget() {
@@ -48,7 +48,7 @@ struct BasicState {
     tangent.clear();
     jet_known = false;
     lately_accepted = 0;
-    watched = 0;
+    lately_steps = 0;
   }
 };
 using State = BasicState<double>;

@@ -131,8 +131,9 @@ BasicStepInfo<Real> line_step(const K& kernel, BasicState<Real>& state, T& targe
       state.jet_known = info.accepted;
     }
     constexpr std::uint64_t lately = 20;
-    state.watched = std::min(state.watched + 1, lately);
-    state.lately_accepted += (info.acceptance - state.lately_accepted) / static_cast<double>(state.watched);
+    state.lately_steps = std::min(state.lately_steps + 1, lately);
+    state.lately_accepted +=
+        (info.acceptance - state.lately_accepted) / static_cast<double>(state.lately_steps);
   }
   return info;
 }

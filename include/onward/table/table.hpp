@@ -36,6 +36,8 @@ class Table {
   std::string place_of_row(std::size_t i) const;
 
   std::size_t memory() const;  ///< bytes held by the columns
+  /// Gives the columns back, but for those that somebody else keeps. Places of rows can still be asked for.
+  void give_back_columns() { columns_.clear(); }
 
   /// For readers: rows from `row` on begin `shift` lines after line `row` (counted from 0). Sorted by row.
   void set_lines(std::vector<std::pair<std::size_t, std::size_t>> shifts) { shifts_ = std::move(shifts); }

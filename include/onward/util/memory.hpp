@@ -10,6 +10,8 @@ double peak_resident_bytes();  ///< held at most since the start or the last for
 /// The peak begins anew at what is held now.
 void forget_peak();
 double machine_bytes();  ///< all that the machine has
+/// Returns to the system what was freed here and there: allocators keep it, for whoever asks next.
+void give_back_memory();
 
 /// "12 MB", "1.5 GB": three digits, in powers of ten.
 std::string shown_bytes(double bytes);
