@@ -197,7 +197,13 @@ class Newton {
     likelihood_.predict(beta_);
     y.row_slopes(likelihood_.eta.data(), numbers, slopes.data(), weights.data(), likelihood_.pool,
                  Curvature::exact);
-    Eigen::MatrixXd exact = likelihood_.x.gram(weights.data(), likelihood_.pool);
+    // A weight below 0 has no square root, which products of columns take: those rows by themselves.
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      slopes[i] = std::max(-weights[i], 0.0f);
+      weights[i] = std::max(weights[i], 0.0f);
+    }
+    Eigen::MatrixXd exact = likelihood_.x.gram(weights.data(), likelihood_.pool) -
+                            likelihood_.x.gram(slopes.data(), likelihood_.pool);
     for (Eigen::Index j = 0; j < exact.rows(); ++j)
       exact(j, j) += posterior.priors()[static_cast<std::size_t>(j)].precision();
     if (exact.allFinite() && exact.llt().info() == Eigen::Success) mode.precision = exact;

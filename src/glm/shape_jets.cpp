@@ -104,7 +104,7 @@ struct InflatedTurn {
   NumberRow operator()(std::size_t i, const T& eta) const {
     const T zero(0.0), first = load_rows<T>(y + i), w = load_rows<T>(m + i);
     const RowJet<T> count = poisson_row(T(eta - load_rows<T>(log_m + i)), first, w);
-    const T mu = simd::min(simd::exp(eta), T(1e30)), at = T(u) + mu;
+    const T mu = simd::min(simd::exp(eta), T(1e30)), at = simd::min(T(T(u) + mu), T(1000.0));
     const auto odds = detail::logistic(at);
     const T own = simd::select(at > zero, odds.eq, odds.q), other = simd::select(at > zero, odds.q, odds.eq);
     const T value = simd::max(T(u), T(-mu)) + odds.softplus_rest;

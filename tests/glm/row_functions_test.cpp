@@ -72,6 +72,28 @@ void expect_rows() {
       expect_row(glm::poisson_row(S(s - log_m), S(y), S(m)), wanted,
                  4 * (m * std::exp(x - shift) + m + y * std::abs(x - shift)), x);
     }
+    expect_row(glm::student_row<false>(s, S(0.5), S(0.8), S(0.25), S(5)),
+               exact(
+                   [&](auto t) {
+                     using std::log1p;
+                     const auto z = (0.5 - t) * static_cast<double>(S(0.8));
+                     return -2.5 * log1p(z * z * 0.25);
+                   },
+                   x),
+               12, x);
+    expect_row(glm::ordinal_row(s, S(1.5), S(0.25)),
+               exact([&](auto t) { return -softplus(t - 1.5) - softplus(0.25 - t); }, x),
+               3 * (1 + std::abs(x)), x);
+    if (x < 5)
+      expect_row(glm::inflated_zero_row<false>(s, S(-0.75)),
+                 exact(
+                     [&](auto t) {
+                       using std::exp;
+                       const auto mean = exp(t);
+                       return softplus(-0.75 + mean) - mean;
+                     },
+                     x),
+                 8 * (1 + std::exp(2 * x)), x);
     if (x > -20)
       expect_row(glm::gamma_row(s),
                  exact(
@@ -91,6 +113,19 @@ TEST(RowFunctions, AgreeWithDerivativesInDouble) { expect_rows<double>(); }
 
 /// A thousand: certain outcomes have value 0 and nothing left to learn; impossible ones are linear.
 TEST(RowFunctions, ExtremePredictors) {
+  // A zero may be certain however large the mean would be.
+  const auto zero = glm::inflated_zero_row<false>(200.0f, -2.0f);
+  EXPECT_FLOAT_EQ(zero.value, -2.0f);
+  EXPECT_EQ(zero.slope, 0.0f);
+  EXPECT_EQ(zero.curvature, 0.0f);
+  EXPECT_NEAR(glm::inflated_zero_row<true>(-200.0f, -2.0f).value, std::log1p(std::exp(-2.0f)), 1e-6f);
+  const auto far = glm::student_row<true>(1e15f, 0.0f, 1.0f, 0.25f, 5.0f);
+  EXPECT_NEAR(far.value, -2.5f * std::log(0.25e30f), 1e-3f);
+  EXPECT_NEAR(far.slope * 1e15f, -5.0f, 1e-4f);
+  const auto last = glm::ordinal_row(300.0f, 1e6f, 2.0f), first = glm::ordinal_row(300.0f, 0.0f, -1e6f);
+  EXPECT_EQ(last.value, 0.0f);
+  EXPECT_FLOAT_EQ(first.value, -300.0f);
+  EXPECT_FLOAT_EQ(first.slope, -1.0f);
   const auto sure = glm::bernoulli_row(1000.0f, 0.5f), wrong = glm::bernoulli_row(-1000.0f, 0.5f);
   EXPECT_EQ(sure.value, 0.0f);
   EXPECT_NEAR(sure.slope, 0, 1e-7);
@@ -143,6 +178,12 @@ void expect_all_same_bits() {
   expect_same_bits<S>([](auto t) { return glm::cloglog_row(t, decltype(t)(S(1))); });
   expect_same_bits<S>([](auto t) { return glm::cloglog_row(t, decltype(t)(S(0))); });
   expect_same_bits<S>([](auto t) { return glm::gamma_row(t); });
+  expect_same_bits<S>([](auto t) {
+    using T = decltype(t);
+    return glm::student_row<false>(t, T(S(1)), T(S(2)), T(S(0.3)), T(S(4)));
+  });
+  expect_same_bits<S>([](auto t) { return glm::ordinal_row(t, decltype(t)(S(1.5)), decltype(t)(S(0))); });
+  expect_same_bits<S>([](auto t) { return glm::inflated_zero_row<false>(t, decltype(t)(S(-1))); });
   expect_same_bits<S>([](auto t) { return glm::gaussian_row(t, decltype(t)(S(1))); });
 }
 

@@ -255,7 +255,8 @@ template <simd::Real T>
 template <bool touching, simd::Real T>
 [[gnu::always_inline]] inline RowJet<T> inflated_zero_row(const T& eta, const T& u) {
   using S = simd::scalar_t<T>;
-  const T mu = simd::min(simd::exp(eta), T(S(1e30))), w = u + mu;
+  // A mean may be as large as it likes where 0 is certain; the logistic function has its limit by then.
+  const T mu = simd::min(simd::exp(eta), T(S(1e30))), w = simd::min(T(u + mu), T(S(1000)));
   const auto odds = detail::logistic(w);
   const auto right = w > T(S(0));
   const T own = simd::select(right, odds.eq, odds.q), other = simd::select(right, odds.q, odds.eq);
