@@ -1,6 +1,8 @@
 // student-t, ordinal and zero-inflated-poisson from a table to what is done with a run: names, samplers that
 // agree, resuming, predictions, effects, leave-one-out, calibration, and what is refused.
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "onward/random/stream.hpp"
