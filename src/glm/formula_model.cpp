@@ -94,7 +94,6 @@ void check_response(const formula::Frame& frame, const Table& table, Family fami
 
 std::shared_ptr<const Observations> observations_of(const formula::Frame& frame, const Table& table,
                                                     Family family) {
-  check_response(frame, table, family);
   if (family == Family::binomial && frame.trials.empty())
     throw UsageError(
         "the binomial family needs the number of trials of each row: write the response as `successes | "
@@ -227,6 +226,7 @@ FormulaParts read_formula(const OptionValues& given, ThreadPool& pool) {
   if (given.has("levels")) frame_options.levels = levels_of(given.text("levels"));
   formula::Frame& frame = parts.frame;
   frame = make_frame(formula, table, frame_options);
+  check_response(frame, table, parts.family);
   table.give_back_columns();  // the frame keeps those that predictors are made of
   parts.notes = table.notes();
   parts.notes.insert(parts.notes.end(), frame.notes.begin(), frame.notes.end());

@@ -54,8 +54,8 @@ RegressionPosterior::RegressionPosterior(std::shared_ptr<const Design> x,
     throw UsageError(
         "an ordinal regression has thresholds in place of an intercept, and cannot do without: leave the "
         "intercept in");
-  if (!options_.column_names.empty()) check_names();
   centre();
+  if (!options_.column_names.empty()) check_names();
   for (std::size_t j = 0; j < priors_.size(); ++j) check(priors_[j], column_name(j));
 }
 

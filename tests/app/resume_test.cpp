@@ -187,7 +187,7 @@ TEST_F(ResumeTest, BadCheckpointsAreRefused) {
     cannot("sample --resume --out run --draws 200", pieces);
   };
   std::string version = good;
-  version.replace(version.find(" 2\n"), 3, " 9\n");
+  version.replace(version.find(" 3\n"), 3, " 9\n");
   refused(version, {"run/checkpoint", "another version"});
   refused(get(path("other/checkpoint")), {"model's dim 4, not 3"});
   refused("", {"run/checkpoint", "not a checkpoint"});
@@ -385,7 +385,7 @@ TEST_F(ResumeTest, FromTellsOfFilesThatHaveChanged) {
   EXPECT_THAT(again("run"), HasSubstr("note: x.npy has changed since the run in run"));
   sampled("funnel --dim 2 --sampler mala --draws 20 --init start.json --out begun" + often);
   put("start.json", "[0.2, -0.2, 0.3]");
-  EXPECT_THAT(again("begun"), HasSubstr("note: start.json has changed since the run in begun"));
+  EXPECT_THAT(again("begun"), Not(HasSubstr("has changed")));  // run.json has the numbers themselves
 }
 
 TEST_F(ResumeTest, WhatIsGivenBesidesFromWins) {

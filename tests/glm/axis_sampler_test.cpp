@@ -330,7 +330,9 @@ TEST(AxisSampler, DriftStaysSmallAndLogDensityRight) {
         EXPECT_GT(chain.largest_drift, 0);
       }
       EXPECT_LT(chain.largest_drift, 1e-4);
-      EXPECT_GT(chain.acceptance, blocks ? 0.7 : 0.9);
+      // Steps by a curvature that only touches are not those of the normal that they would be exact for.
+      const bool touching = family == glm::Family::student_t || family == glm::Family::zero_inflated_poisson;
+      EXPECT_GT(chain.acceptance, blocks ? 0.7 : touching ? 0.8 : 0.9);
       EXPECT_EQ(chain.counts.nonfinite, 0u);
     }
 }
