@@ -194,9 +194,9 @@ nlohmann::ordered_json groups_json(const std::vector<GroupTerm>& terms) {
   return list;
 }
 
-/// Groups whose standard deviation the data cannot tell from what the family has itself for single rows. For
-/// counts such groups are a way to let them vary more.
-std::vector<std::string> notes_on_single_rows(const FormulaParts& parts) {
+/// Groups whose standard deviation the data cannot tell from what the family has itself for single rows (for
+/// counts such groups are a way to let them vary more), and slopes whose intercepts are far from all data.
+std::vector<std::string> notes_on_groups(const FormulaParts& parts) {
   const bool counts = parts.family == Family::binomial || parts.family == Family::poisson ||
                       parts.family == Family::negative_binomial ||
                       parts.family == Family::zero_inflated_poisson;
@@ -207,6 +207,16 @@ std::vector<std::string> notes_on_single_rows(const FormulaParts& parts) {
           "every level of {} has one row: its effects cannot be told from what varies from row to "
           "row anyway, so that the priors decide and chains mix slowly. Leave the term out.",
           term.factor));
+  for (const GroupTerm& term : parts.terms)
+    if (std::ranges::find(term.columns, "Intercept") != term.columns.end())
+      for (const std::string& column : far_columns(*parts.y, parts.terms, term.factor))
+        notes.push_back(
+            fmt::format("{0} is far from 0 in all rows, and has slopes by {1}: the intercepts of {1}, and "
+                        "how they go with "
+                        "the slopes, are where {0} is 0. Subtract its mean first, or write scale({0}), to "
+                        "have them where "
+                        "the data are.",
+                        column, term.factor));
   return notes;
 }
 
@@ -239,7 +249,7 @@ FormulaParts read_formula(const OptionValues& given, ThreadPool& pool) {
       [&](std::size_t j, std::size_t first, std::span<double> out) { frame.column(j, first, out); },
       frame.column_names, pool, frame.groups.empty()));  // with groups nobody transforms the columns
   parts.terms = terms_of(std::move(frame.groups));
-  std::ranges::move(notes_on_single_rows(parts), std::back_inserter(parts.notes));
+  std::ranges::move(notes_on_groups(parts), std::back_inserter(parts.notes));
   parts.statements = parse_priors(given.text("prior"));
   return parts;
 }

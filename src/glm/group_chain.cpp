@@ -134,6 +134,12 @@ void GroupChain::apply(Move move) {
     case Move::family_numbers:
       update_family_numbers();
       break;
+    case Move::tilts:
+      for (const Tilt& one : s_.tilts) tilt(one);
+      break;
+    case Move::covariances:
+      for (std::size_t t = 0; t < terms_.size(); ++t) redraw_covariance(t);
+      break;
   }
 }
 
@@ -146,6 +152,7 @@ void GroupChain::sweep() {
   for (const Move move :
        {levels, coefficients, shifts, nested, scales, stretches, correlations, family_numbers})
     apply(move);
+  if (s_.far) apply(covariances), apply(tilts);
   if (!frozen_ && std::ranges::find(metric_sweeps, number_) != std::end(metric_sweeps)) learn_precision();
   if (number_ % s_.settings.refresh_every == 0) refresh(true);
 }

@@ -21,14 +21,26 @@
 
 namespace onward::glm {
 
+/// The slope and the intercept of a factor in two terms, and the slope's column less its mean.
+struct Tilt {
+  std::size_t slope_term, slope, intercept_term, intercept;
+  double mean;
+  std::unique_ptr<GroupTerm> term = {};
+  std::unique_ptr<GroupRows> rows = {};
+};
+/// Of columns that are far from 0.
+std::vector<Tilt> find_tilts(const MixedPosterior& posterior);
+
 struct GroupChainMaker::Shared {
   MixedPosterior posterior;
   GroupOptions settings;
   std::uint64_t seed = 1;
   std::vector<std::string> names, warnings;
-  std::vector<GroupRows> rows = {};                   // of each term
-  std::vector<Shift> shifts = {};                     // between coefficients and the effects of a term
-  std::vector<NestedShift> nested = {};               // between the effects of two terms
+  std::vector<GroupRows> rows = {};      // of each term
+  std::vector<Shift> shifts = {};        // between coefficients and the effects of a term
+  std::vector<NestedShift> nested = {};  // between the effects of two terms
+  bool far = false;                      // some column of a term is far from 0
+  std::vector<Tilt> tilts = {};
   std::vector<double> start = {};                     // coefficients
   Eigen::MatrixXd precision = {};                     // of the coefficients at the start, effects left out
   Eigen::MatrixXd gram = {};                          // X^T W X, gaussian alone
@@ -70,7 +82,18 @@ class GroupChain final : public Chain {
   void transfer(Archive& archive) override;
 
   /// The kinds of moves of a sweep, so that tests can ask for them one by one.
-  enum class Move { levels, coefficients, shifts, nested, scales, stretches, correlations, family_numbers };
+  enum class Move {
+    levels,
+    coefficients,
+    shifts,
+    nested,
+    scales,
+    stretches,
+    correlations,
+    family_numbers,
+    covariances,
+    tilts
+  };
   void apply(Move move);
   void sweep();
   /// What is sampled, as the posterior has it, and the same put in place.
@@ -79,6 +102,8 @@ class GroupChain final : public Chain {
 
  private:
   void update_levels(std::size_t t);
+  void move_levels(const GroupRows& rows, std::vector<double>& effects, const std::vector<double>& precision);
+  void tilt(const Tilt& tilt);
   void update_coefficients();
   void shift(const Shift& shift);
   void shift_nested(const NestedShift& shift);
@@ -86,6 +111,7 @@ class GroupChain final : public Chain {
   void update_scales(std::size_t t);
   void stretch(std::size_t t, std::size_t column);
   void turn_correlations(std::size_t t);
+  void redraw_covariance(std::size_t t);
   void update_family_numbers();
   void learn_precision();
   void refresh(bool check);

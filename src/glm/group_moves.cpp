@@ -13,9 +13,13 @@
 namespace onward::glm {
 
 void GroupChain::update_levels(std::size_t t) {
-  const GroupRows& rows = s_.rows[t];
+  move_levels(s_.rows[t], terms_[t].effects, terms_[t].precision);
+}
+
+/// Effects of all levels, normal about 0 with this precision; how far they moved stays in the scratch memory.
+void GroupChain::move_levels(const GroupRows& rows, std::vector<double>& all_effects,
+                             const std::vector<double>& precision) {
   const GroupTerm& term = rows.term();
-  TermState& state = terms_[t];
   GroupScratch& w = group_scratch();
   const std::size_t q = term.width(), levels = term.count(), each = rows.numbers();
   w.here.resize(levels * each);
@@ -32,7 +36,7 @@ void GroupChain::update_levels(std::size_t t) {
   w.before.resize(levels);
   for (std::size_t l = 0; l < levels; ++l) {
     double* z = &w.noise[l * q];
-    forward.set(q, &w.here[l * each], &state.effects[l * q], state.precision, rule);
+    forward.set(q, &w.here[l * each], &all_effects[l * q], precision, rule);
     forward.step(z);
     for (std::size_t c = 0; c < q; ++c) w.delta[l * q + c] = static_cast<float>(z[c]);
     if (!exact) w.before[l] = forward.log_density(&w.delta[l * q], 1);
@@ -45,12 +49,12 @@ void GroupChain::update_levels(std::size_t t) {
     stream_.uniforms(next(), Purpose::accept, w.tests);
     std::array<double, 32> moved;
     for (std::size_t l = 0; l < levels; ++l) {
-      const double* effects = &state.effects[l * q];
+      const double* effects = &all_effects[l * q];
       for (std::size_t c = 0; c < q; ++c) moved[c] = effects[c] + static_cast<double>(w.delta[l * q + c]);
-      back.set(q, &w.there[l * each], moved.data(), state.precision, rule);
+      back.set(q, &w.there[l * each], moved.data(), precision, rule);
       const double log_ratio =
           w.there[l * each] - w.here[l * each] -
-          0.5 * (quadratic(state.precision, moved.data(), q) - quadratic(state.precision, effects, q)) +
+          0.5 * (quadratic(precision, moved.data(), q) - quadratic(precision, effects, q)) +
           back.log_density(&w.delta[l * q], -1) - w.before[l];
       const bool finite = std::isfinite(log_ratio);
       const bool accepted = finite && std::log(w.tests[l]) < log_ratio;
@@ -62,7 +66,34 @@ void GroupChain::update_levels(std::size_t t) {
     done_.updates += levels, done_.accepted += levels;
   }
   rows.move(eta_.data(), w.delta.data(), pool_);
-  for (std::size_t i = 0; i < w.delta.size(); ++i) state.effects[i] += static_cast<double>(w.delta[i]);
+  for (std::size_t i = 0; i < w.delta.size(); ++i) all_effects[i] += static_cast<double>(w.delta[i]);
+}
+
+/// A slope goes up by delta and its intercept down by as much as leaves the predictor where the column is at
+/// its mean: a level that has these in two terms, and a column far from 0, would not move otherwise. Its
+/// prior along this line is a normal one, about wherever.
+void GroupChain::tilt(const Tilt& tilt) {
+  TermState &slopes = terms_[tilt.slope_term], &intercepts = terms_[tilt.intercept_term];
+  const std::size_t qs = slopes.log_sds.size(), qi = intercepts.log_sds.size(),
+                    levels = tilt.rows->term().count();
+  const auto pull = [](const TermState& state, std::size_t q, std::size_t column, std::size_t level) {
+    double sum = 0;
+    for (std::size_t c = 0; c < q; ++c) sum += state.precision[column * q + c] * state.effects[level * q + c];
+    return sum;
+  };
+  const std::vector<double> precision{slopes.precision[tilt.slope * qs + tilt.slope] +
+                                      tilt.mean * tilt.mean *
+                                          intercepts.precision[tilt.intercept * qi + tilt.intercept]};
+  std::vector<double> places(levels);
+  for (std::size_t l = 0; l < levels; ++l)
+    places[l] = (pull(slopes, qs, tilt.slope, l) - tilt.mean * pull(intercepts, qi, tilt.intercept, l)) /
+                precision[0];
+  move_levels(*tilt.rows, places, precision);
+  const auto& delta = group_scratch().delta;
+  for (std::size_t l = 0; l < levels; ++l) {
+    slopes.effects[l * qs + tilt.slope] += static_cast<double>(delta[l]);
+    intercepts.effects[l * qi + tilt.intercept] -= tilt.mean * static_cast<double>(delta[l]);
+  }
 }
 
 /// All coefficients at once: one gradient, and the metric that warm-up has learned.

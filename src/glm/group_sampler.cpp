@@ -56,6 +56,9 @@ void GroupChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, con
   for (const GroupTerm& term : s.posterior.terms()) s.rows.emplace_back(y, term);
   s.shifts = find_shifts(s.posterior);
   s.nested = find_nested_shifts(s.posterior);
+  for (const GroupTerm& term : s.posterior.terms())
+    s.far = s.far || !far_columns(y, s.posterior.terms(), term.factor).empty();
+  s.tilts = find_tilts(s.posterior);
   for (const GroupPriors& priors : default_group_priors(y, s.posterior.terms())) {
     auto& typical = s.typical_sds.emplace_back();
     for (const Prior& prior : priors.sds) typical.push_back(prior.scale / 5);

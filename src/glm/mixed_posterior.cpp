@@ -84,8 +84,35 @@ MixedPosterior::MixedPosterior(RegressionPosterior population, std::vector<Group
         *twice));
 }
 
+namespace {
+
+/// Where a column of a term lies; that of an intercept is empty, and lies at 1.
+Spread spread_of_column(const Observations& y, const Floats& values) {
+  if (values.empty()) return {1, 0};
+  return spread_of(
+      y.rows(), [&](std::size_t i) { return static_cast<double>(values[i]); },
+      [&](std::size_t i) { return y.weight(i); });
+}
+
+}  // namespace
+
+std::vector<std::string> far_columns(const Observations& y, const std::vector<GroupTerm>& terms,
+                                     const std::string& factor, double* sum) {
+  std::vector<std::string> names;
+  for (const GroupTerm& term : terms)
+    for (std::size_t c = 0; term.factor == factor && c < term.width(); ++c) {
+      const Spread spread = spread_of_column(y, term.values[c]);
+      const double away = std::abs(spread.mean) / spread.sd;
+      if (!(away > far_from_0) || spread.sd <= 1e-6 * std::abs(spread.mean)) continue;
+      names.push_back(term.columns[c]);
+      if (sum != nullptr) *sum += away * away;
+    }
+  return names;
+}
+
 /// Half student-t of 3 degrees of freedom: 2.5 for an intercept and 2.5 over the sd of its column for a
-/// slope, for a gaussian y in sds of y.
+/// slope, for a gaussian y in sds of y. An intercept is where the columns are 0: if that is far from all
+/// data, slopes that differ make intercepts differ the more.
 std::vector<GroupPriors> default_group_priors(const Observations& y, const std::vector<GroupTerm>& terms) {
   const DefaultPriors defaults(y, {});
   const double unit = defaults.unit();
@@ -93,16 +120,14 @@ std::vector<GroupPriors> default_group_priors(const Observations& y, const std::
   for (const GroupTerm& term : terms) {
     GroupPriors one;
     for (const Floats& values : term.values) {
+      const Spread spread = spread_of_column(y, values);
       double sd = 1;
-      if (!values.empty()) {
-        const Spread spread = spread_of(
-            y.rows(), [&](std::size_t i) { return static_cast<double>(values[i]); },
-            [&](std::size_t i) { return y.weight(i); });
-        // A column may be one of zeros and ones as well as a measurement; a constant one counts as an
-        // intercept.
-        if (spread.sd > 1e-6 * std::abs(spread.mean)) sd = spread.sd;
-      }
-      one.sds.push_back(Prior::student_t(3, 0, 2.5 * unit / sd));
+      // A column may be one of zeros and ones as well as a measurement; a constant one counts as an
+      // intercept.
+      if (spread.sd > 1e-6 * std::abs(spread.mean)) sd = spread.sd;
+      double away = 1;
+      if (values.empty()) far_columns(y, terms, term.factor, &away);
+      one.sds.push_back(Prior::student_t(3, 0, 2.5 * unit / sd * std::sqrt(away)));
     }
     priors.push_back(std::move(one));
   }

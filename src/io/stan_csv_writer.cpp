@@ -38,7 +38,6 @@ void check_name(const std::string& name) {
                             one_line(name), why));
   };
   if (trimmed(name) != name || name.empty()) refuse("it is empty or begins or ends with a blank");
-  if (name.find_first_of(",\"\r\n") != std::string::npos) refuse("it has a comma, a quote or a line end");
   if (name.starts_with('#')) refuse("# starts a comment");
   if (is_sampler_column(name)) refuse("names that end in __ are the sampler's");
 }
@@ -77,7 +76,7 @@ std::string header_text(const StanCsvHeader& header, const CsvNames& names) {
   for (const auto& [key, value] : header.extra)
     text += fmt::format("# {} = {}\n", one_line(key), one_line(value));
   for (const auto& [in_file, name] : names.changed)
-    text += fmt::format("# {}{} = {}\n", name_of, in_file, name);
+    text += fmt::format("# {}{} = {}\n", name_of, in_file, one_line(name));
   text += sampler_columns;
   for (const auto& name : names.columns) {
     text += ',';

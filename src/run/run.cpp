@@ -140,7 +140,12 @@ class Loop {
         stop_all();
       } else if (!stop_ && task->monitor().pause) {
         // Asked for since: a chain at the limit would never come by to be saved.
-        save(*task, task->checkpoint());
+        try {
+          save(*task, task->checkpoint());
+        } catch (...) {  // a full disk, say
+          problem_ = std::current_exception();
+          stop_all();
+        }
       }
       (at_limit(*task) ? parked_ : waiting_).push_back(task);
       attention_.notify_one();

@@ -102,11 +102,11 @@ void ExpressionParser::signed_power() {
 void ExpressionParser::atom() {
   skip_space();
   if (at_ >= text_.size()) fail("a number or a parameter is missing here", at_);
-  if (text_[at_] == '`') return quoted_name();
-  if (const auto name = plain_name()) {
+  if (const auto name = plain_name()) {  // R's own backquotes, as in `my var`:x, are part of the name
     at_ += names_[*name].size();
     return push(Expression::Kind::name, 0, *name);
   }
+  if (text_[at_] == '`') return quoted_name();
   if (is_digit(text_[at_]) || (text_[at_] == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1])))
     return number();
   if (take('(')) return rest_of_parentheses(at_ - 1);

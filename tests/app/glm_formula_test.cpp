@@ -183,6 +183,26 @@ TEST_F(Formula, TakesGroupsOfOneRowEach) {
   EXPECT_THAT(gaussian.err, HasSubstr("every level of id has one row"));
 }
 
+/// Intercepts and slopes of groups are then tied to each other, and chains could stay where there are none.
+TEST_F(Formula, SlopesOfColumnsFarFromZeroAreFound) {
+  const json near = sampled("y ~ x + (x | s)", {"--family", "gaussian"});
+  const auto value = [](const json& result, const std::string& name, const char* what) {
+    for (const auto& p : result.at("parameters"))
+      if (p.at("name") == name) return p.at(what).get<double>();
+    ADD_FAILURE() << name;
+    return 0.0;
+  };
+  for (const std::string bar : {"|", "||"}) {
+    const json far = sampled("y ~ I(x + 2000) + (I(x + 2000) " + bar + " s)", {"--family", "gaussian"});
+    EXPECT_LT(far.at("max_rhat").get<double>(), 1.05);
+    EXPECT_NEAR(value(far, "sigma", "mean"), value(near, "sigma", "mean"), 0.02);
+    EXPECT_NEAR(value(far, "sd(s)I(x + 2000)", "mean"), value(near, "sd(s)x", "mean"), 0.1);
+  }
+  const Outcome told = onward({"glm", "--data", "table.csv", "--formula", "y ~ x + (I(x + 2000) | s)",
+                               "--family", "gaussian", "--draws", "100", "--seed", "1", "--out", "none"});
+  EXPECT_THAT(told.err, HasSubstr("I(x + 2000) is far from 0 in all rows"));
+}
+
 TEST_F(Formula, NamesTheLineOfTextInANumericResponse) {
   std::ofstream(path("text.csv")) << "y,x\n1,2\nthree,3\n4,5\n";
   refuses(1, {"glm", "--data", "text.csv", "--formula", "y ~ x", "--family", "gaussian", "--out", "none"},

@@ -21,7 +21,7 @@ namespace {
 using glm::Family;
 using Move = glm::GroupChain::Move;
 
-enum class Shape { crossed, nested, slopes };
+enum class Shape { crossed, nested, slopes, apart };
 
 /// A small model with known priors: 2 predictors, one of them constant within levels, and groups.
 struct Small {
@@ -54,6 +54,12 @@ struct Small {
     if (shape == Shape::crossed) terms.push_back(term("h", 3, [](std::size_t i) { return (i / 4) % 3; }));
     if (shape == Shape::nested)
       terms.push_back(term("k:g", 15, [](std::size_t i) { return i % 5 * 3 + (i / 7) % 3; }));
+    if (shape == Shape::apart) {  // slopes in a term of their own, and their column far from 0
+      terms.push_back(term("g", 5, [](std::size_t i) { return i % 5; }));
+      terms[1].columns = {"x"};
+      terms[1].values[0].assign(glm::padded_rows(rows), 0.0f);
+      for (std::size_t i = 0; i < rows; ++i) terms[1].values[0][i] = x[2 * i] + 4;
+    }
     if (shape == Shape::slopes) {
       terms[0].columns.push_back("x");
       terms[0].values.emplace_back(glm::padded_rows(rows), 0.0f);
@@ -282,6 +288,10 @@ std::vector<Case> cases() {
       {"Nested", Family::bernoulli, Shape::nested, {nested}, misplaced},
       {"Scales", Family::bernoulli, Shape::crossed, {scales}, wider_sds},
       {"ScalesSlopes", Family::bernoulli, Shape::slopes, {scales}, other_lkj},
+      {"TiltsGaussian", Family::gaussian, Shape::apart, {tilts}, misplaced},
+      {"TiltsBernoulli", Family::bernoulli, Shape::apart, {tilts}, misplaced},
+      {"CovariancesLkj", Family::bernoulli, Shape::slopes, {covariances}, other_lkj},
+      {"CovariancesSds", Family::gaussian, Shape::slopes, {covariances}, wider_sds},
       {"StretchesBernoulli", Family::bernoulli, Shape::slopes, {stretches}, wider_sds},
       {"StretchesGaussian", Family::gaussian, Shape::slopes, {stretches}, wider_sds},
       {"CorrelationsPoisson", Family::poisson, Shape::slopes, {correlations}, other_lkj},

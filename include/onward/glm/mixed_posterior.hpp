@@ -71,6 +71,12 @@ class MixedPosterior {
 /// The priors that terms have if none are given: in the units of the data.
 std::vector<GroupPriors> default_group_priors(const Observations& y, const std::vector<GroupTerm>& terms);
 
+/// More sds than this from its mean to 0, and a column's intercept is far from all data.
+inline constexpr double far_from_0 = 3;
+/// The columns of a factor's terms that are so far from 0. Adds to *sum the squares of how many sds they are.
+std::vector<std::string> far_columns(const Observations& y, const std::vector<GroupTerm>& terms,
+                                     const std::string& factor, double* sum = nullptr);
+
 /// The priors of the terms in a line: "sd(g) ~ ...; cor(g) ~ lkj(1)".
 std::string describe_group_priors(const MixedPosterior& posterior);
 
