@@ -189,7 +189,7 @@ TEST_F(StanCsvFile, NeverOverwritesUnasked) {
 }
 
 TEST_F(StanCsvFile, RefusesNamesThatWouldBreakTheFile) {
-  for (const char* name : {"", "a,b", "a\nb", "\"a\"", " a", "#a", "lp__"}) {
+  for (const char* name : {"", " a", "#a", "lp__"}) {
     const auto message = error_of([&] { StanCsvWriter(path("x.csv"), header_of({"ok", name})); });
     EXPECT_THAT(message, HasSubstr("Rename the parameter")) << name;
     EXPECT_FALSE(std::filesystem::exists(path("x.csv")));
@@ -209,6 +209,8 @@ TEST_F(StanCsvFile, NamesArePlainAtTheHeadAndComeBackWhole) {
                                        "edu 12",
                                        "wt-2",
                                        "edu.12",
+                                       "poly(x, 2)1",
+                                       "g\"quoted\"",
                                        "edu_12",
                                        "größe",
                                        "2nd",
@@ -220,9 +222,10 @@ TEST_F(StanCsvFile, NamesArePlainAtTheHeadAndComeBackWhole) {
   writer.draw(0, 1, 1, false, std::vector<double>(names.size(), 2.0));
   writer.finish();
   const auto csv = read_stan_csv(path("x.csv"));
-  EXPECT_THAT(std::vector(csv.columns.begin() + 7, csv.columns.end()),
-              ElementsAre("induced_spontaneous", "edu12_2", "edu12", "pooled_stratum", "I_x_2", "edu_12_2",
-                          "wt_2", "edu_12_3", "edu_12", "gr_e", "x2nd", "x", "x_Default"));
+  EXPECT_THAT(
+      std::vector(csv.columns.begin() + 7, csv.columns.end()),
+      ElementsAre("induced_spontaneous", "edu12_2", "edu12", "pooled_stratum", "I_x_2", "edu_12_2", "wt_2",
+                  "edu_12_3", "poly_x_2_1", "g_quoted", "edu_12", "gr_e", "x2nd", "x", "x_Default"));
   EXPECT_EQ(std::vector(csv.names.begin() + 7, csv.names.end()), names);
   EXPECT_EQ(csv.names[0], "lp__");
 }
