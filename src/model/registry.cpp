@@ -55,7 +55,7 @@ void check_files(const ModelSpec& spec, const BuildFor& what_for) {
       if (found != what_for.arrays.end() && !same(fingerprint_json(found->second), print))
         throw Error(
             fmt::format("the array {} is not the one that {} was specified with: hand over that one, or "
-                        "leave its checksum out",
+                        "specify the model anew",
                         *name, spec.kind));
       continue;
     }
@@ -63,8 +63,8 @@ void check_files(const ModelSpec& spec, const BuildFor& what_for) {
       throw Error(fmt::format("{} is gone, which {} was specified with: put it back", file, spec.kind));
     if (!same(fingerprint_json(file), print))
       throw Error(
-          fmt::format("{} has changed since {} was specified with it: put the old file back, or leave its "
-                      "checksum out",
+          fmt::format("{} has changed since {} was specified with it: put the old file back, or specify the "
+                      "model anew, as a new run does",
                       file, spec.kind));
   }
 }
