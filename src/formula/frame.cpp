@@ -230,16 +230,23 @@ class Assembly {
       throw Error("the formula gives other columns for these data than for those of the fitted model.");
   }
 
+  /// Adds the columns of the table that a variable is computed from, those that are there aside.
+  void add_names(std::uint32_t v, std::vector<std::string>& to) const {
+    const Terms::Variable& variable = terms_.variables[v];
+    const auto names =
+        variable.node ? names_in(syntax_, *variable.node) : std::vector<std::string>{variable.column};
+    for (const auto& name : names)
+      if (std::ranges::find(to, name) == to.end()) to.push_back(name);
+  }
+
   void name_variables() {
-    for (std::uint32_t v = 0; v < terms_.variables.size(); ++v) {
-      if (!is_used(v)) continue;
-      const Terms::Variable& variable = terms_.variables[v];
-      const auto names =
-          variable.node ? names_in(syntax_, *variable.node) : std::vector<std::string>{variable.column};
-      for (const auto& name : names)
-        if (std::ranges::find(frame_.term_variables, name) == frame_.term_variables.end())
-          frame_.term_variables.push_back(name);
+    for (std::uint32_t v = 0; v < terms_.variables.size(); ++v)
+      if (is_used(v)) add_names(v, frame_.term_variables);
+    for (const Term& term : terms_.terms) {
+      auto& names = frame_.variables_of_term.emplace_back();
+      for (const auto v : term) add_names(v, names);
     }
+    for (const auto v : terms_.offsets) add_names(v, frame_.offset_variables);
   }
 
   FrameOptions options_;

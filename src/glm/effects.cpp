@@ -73,7 +73,8 @@ class Grids {
     for (const std::string& name : names)
       // What is no number and in no term can only be of groups.
       if (const auto column = data.look_up(name);
-          column && !predictors_.contains(name) && (column->kind() == ColumnKind::number || is_known(name))) {
+          column && !predictors_.contains(name) &&
+          (column->kind() == ColumnKind::number || is_known(name) || is_in_offset(name))) {
         predictors_.emplace(name, describe(*column, frame_, fitted.state));
         order_.push_back(name);
       }
@@ -82,12 +83,17 @@ class Grids {
           "the formula {} has no population-level predictors: there are no effects to show", fitted.formula));
   }
 
-  /// Every predictor, and every pair of them that the formula multiplies.
+  /// Every predictor, and every pair of them that a term of the formula has: log(x):f has x and f.
   std::vector<std::string> usual_terms() const {
     std::vector<std::string> terms = frame_.term_variables;
-    for (const std::string& label : frame_.term_labels)
-      if (const auto [first, second] = parts(label); !second.empty() && is_known(first) && is_known(second))
-        terms.push_back(label);
+    for (const auto& names : frame_.variables_of_term) {
+      if (names.size() != 2) continue;
+      const auto is_there = [&](const std::string& a, const std::string& b) {
+        return std::ranges::find(terms, a + ":" + b) != terms.end();
+      };
+      if (!is_there(names[0], names[1]) && !is_there(names[1], names[0]))
+        terms.push_back(names[0] + ":" + names[1]);
+    }
     return terms;
   }
 
@@ -120,14 +126,20 @@ class Grids {
     return make_frame(formula::Formula(fitted.formula), data, options);
   }
 
-  /// "x" and "f" of "x:f". A column may have a colon in its own name.
+  /// "x" and "f" of "x:f". A column may have colons in its own name.
   std::pair<std::string, std::string> parts(const std::string& term) const {
-    const std::size_t colon = term.find(':');
-    if (is_known(term) || colon == std::string::npos) return {term, ""};
-    return {term.substr(0, colon), term.substr(colon + 1)};
+    const std::size_t first = term.find(':');
+    if (is_known(term) || first == std::string::npos) return {term, ""};
+    const auto cut = [&](std::size_t at) { return std::pair(term.substr(0, at), term.substr(at + 1)); };
+    for (std::size_t colon = first; colon != std::string::npos; colon = term.find(':', colon + 1))
+      if (auto [left, right] = cut(colon); is_known(left) && is_known(right)) return {left, right};
+    return cut(first);
   }
   bool is_known(const std::string& name) const {
     return std::ranges::find(frame_.term_variables, name) != frame_.term_variables.end();
+  }
+  bool is_in_offset(const std::string& name) const {
+    return std::ranges::find(frame_.offset_variables, name) != frame_.offset_variables.end();
   }
   void require(const std::string& name, const std::string& term) const {
     if (!is_known(name))
@@ -209,12 +221,15 @@ class Grids {
 
   std::string held_words(const std::string& first, const std::string& second) const {
     std::vector<std::string> words;
-    for (const std::string& name : frame_.term_variables) {
-      if (name == first || name == second) continue;
+    const auto hold = [&](const std::string& name, std::string_view why) {
+      if (name == first || name == second) return;
       const Predictor& other = predictor(name);
-      words.push_back(fmt::format("{} = {}", name,
-                                  other.is_factor() ? other.level(0) : fmt::format("{:.4g}", other.mean)));
-    }
+      words.push_back(fmt::format(
+          "{} = {}{}", name, other.is_factor() ? other.level(0) : fmt::format("{:.4g}", other.mean), why));
+    };
+    for (const std::string& name : frame_.term_variables) hold(name, "");
+    for (const std::string& name : frame_.offset_variables)
+      if (!is_known(name)) hold(name, " (offset)");
     return joined(words);
   }
 

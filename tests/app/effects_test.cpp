@@ -49,6 +49,18 @@ TEST_F(EffectsRun, EqualsPredictionsOfTheGrid) {
             Words(effect[100].begin() + 1, effect[100].end()));
 }
 
+TEST_F(EffectsRun, FindsPairsInsideTermsAndSaysWhereOffsetsAreHeld) {
+  sample("y ~ log(x + 3) * f + I(x^2):f + offset(log(n))", "gaussian");
+  const Outcome outcome = onward("effects run --json --quiet");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json effects = json::parse(outcome.out).at("effects");
+  ASSERT_EQ(effects.size(), 3U);
+  EXPECT_EQ(effects.at(2).at("term"), "x:f");
+  EXPECT_EQ(effects.at(2).at("by"), "f");
+  for (const json& effect : effects) EXPECT_THAT(effect.at("held").get<std::string>(), HasSubstr("n = "));
+  EXPECT_THAT(effects.at(2).at("held").get<std::string>(), HasSubstr("(offset)"));
+}
+
 TEST_F(EffectsRun, SaysWhatIsWrong) {
   sample("y ~ x + (1 | g)", "gaussian", "--keep-groups none");
   EXPECT_EQ(onward("effects run --quiet").code, 0);  // groups count for nothing

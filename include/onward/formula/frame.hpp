@@ -74,6 +74,8 @@ struct Frame {
   std::vector<std::uint32_t> term_of_column;
   /// The columns of the table that these terms use, in order of appearance; offsets and groups do not count.
   std::vector<std::string> term_variables;
+  std::vector<std::vector<std::string>> variables_of_term;  ///< likewise, for each of `term_labels`
+  std::vector<std::string> offset_variables;                ///< the columns that offsets use
   /// Writes column j (the intercept does not count) from row `first` on, as many rows as `out` has room for.
   /// May be called by several threads at once.
   void column(std::size_t j, std::size_t first, std::span<double> out) const;
