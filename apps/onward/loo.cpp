@@ -14,6 +14,7 @@
 #include "onward/io/run_folder.hpp"
 #include "onward/record/stored_likelihood.hpp"
 #include "progress_bar.hpp"
+#include "regression_run.hpp"
 #include "run_notes.hpp"
 #include "stop.hpp"
 
@@ -49,10 +50,12 @@ struct SameData {
   }
 };
 
-StoredLikelihood read_run(const std::string& folder, bool quiet) {
+StoredLikelihood read_run(const std::string& folder, bool quiet, const CLI::App& sampling) {
   ProgressBar bar(quiet);
-  return read_stored_likelihood(
-      folder, [&](std::size_t done, std::size_t all) { bar.show_pieces(done, all, "reading: ", "files"); });
+  return in_words_of(sampling, [&] {
+    return read_stored_likelihood(
+        folder, [&](std::size_t done, std::size_t all) { bar.show_pieces(done, all, "reading: ", "files"); });
+  });
 }
 
 /// The result, or nothing if it was interrupted.
@@ -67,12 +70,12 @@ std::optional<Judged> judge_run(const std::string& folder, const StoredLikelihoo
                            }};
   const auto judged = [&](auto result) -> std::optional<Judged> {
     if (!result) return std::nullopt;
-    return Judged{folder, stored.kind, std::move(*result)};
+    return Judged{folder, stored.kind, std::move(*result), stored.rows};
   };
   return s.waic ? judged(waic(stored.log_likelihood, options)) : judged(loo(stored.log_likelihood, options));
 }
 
-int run_loo(const Settings& s) {
+int run_loo(const Settings& s, const CLI::App& sampling) {
   if (!s.pointwise.empty() && !s.force && fs::exists(s.pointwise))
     throw Error(fmt::format("{} exists already: choose another --pointwise, or replace it with --force",
                             s.pointwise));
@@ -80,8 +83,11 @@ int run_loo(const Settings& s) {
   std::vector<Judged> runs;
   std::optional<SameData> first;
   for (const std::string& folder : s.folders) {
-    const StoredLikelihood stored = read_run(folder, s.quiet);
+    const StoredLikelihood stored = read_run(folder, s.quiet, sampling);
     if (!s.quiet) print_doubts(folder, stored.files);
+    if (!s.quiet && !stored.rows.empty())
+      say("note: {} of the {} rows of the run in {} have weight 0 or no trials, and are no observations\n",
+          stored.rows_of_data - stored.rows.size(), stored.rows_of_data, folder);
     if (first)
       first->require(folder, stored);
     else
@@ -119,7 +125,8 @@ void add_loo(CLI::App& app, Action& action) {
   add_count(*command, "--threads", s->threads, 0, "0: as many as there are cores");
   command->add_flag("--json", s->json, "one JSON object on stdout instead of the table");
   command->add_flag("--quiet", s->quiet, "no notes, warnings or progress");
-  command->callback([s, &action] { action = [s] { return run_loo(*s); }; });
+  command->callback(
+      [s, &app, &action] { action = [s, &app] { return run_loo(*s, *app.get_subcommand("glm")); }; });
 }
 
 }  // namespace onward::app

@@ -15,11 +15,11 @@ using nlohmann::ordered_json;
 
 constexpr double k_limit = Loo::k_limits[1];
 
-/// Observations, counted from 1, whose k is too high although their log likelihood moves.
-std::vector<std::size_t> high_k(const Loo& result) {
+/// The rows whose k is too high although their log likelihood moves.
+std::vector<std::size_t> high_k(const Judged& judged, const Loo& result) {
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < result.points.size(); ++i)
-    if (result.points[i].k > k_limit && !result.points[i].same) rows.push_back(i + 1);
+    if (result.points[i].k > k_limit && !result.points[i].same) rows.push_back(judged.row(i));
   return rows;
 }
 
@@ -61,8 +61,8 @@ std::string k_table(const Loo& result) {
 std::string sentences(const std::string& text) { return wrapped(text, columns_of(STDOUT_FILENO)); }
 
 /// What the values of k mean.
-std::string words_on_k(const Loo& result) {
-  const auto high = high_k(result);
+std::string words_on_k(const Judged& judged, const Loo& result) {
+  const auto high = high_k(judged, result);
   const auto same = static_cast<std::size_t>(
       std::ranges::count_if(result.points, [](const LooPoint& point) { return point.same; }));
   std::string text;
@@ -95,7 +95,7 @@ std::string words_on_p(const Waic& result) {
 }
 
 std::string words_of(const Judged& judged) {
-  if (const Loo* by_loo = std::get_if<Loo>(&judged.result)) return words_on_k(*by_loo);
+  if (const Loo* by_loo = std::get_if<Loo>(&judged.result)) return words_on_k(judged, *by_loo);
   return words_on_p(std::get<Waic>(judged.result));
 }
 
@@ -182,7 +182,7 @@ std::string report(const Judged& judged) {
       text += fmt::format("\nThe Monte Carlo standard error of elpd_loo is {:.2g}.\n", mcse);
     text += "\n";
     if (result->k_counts[0] < result->points.size()) text += k_table(*result) + "\n";
-    return text + sentences(words_on_k(*result));
+    return text + sentences(words_on_k(judged, *result));
   }
   const Waic& criterion = std::get<Waic>(judged.result);
   return head(criterion) +
@@ -201,7 +201,8 @@ std::string comparison_report(const std::vector<Judged>& runs, const std::vector
     const Judged& run = runs[row.model];
     const Loo* of_loo = std::get_if<Loo>(&run.result);
     const double p = of_loo ? of_loo->p.value : std::get<Waic>(run.result).p.value;
-    const std::size_t doubtful = of_loo ? high_k(*of_loo).size() : std::get<Waic>(run.result).p_above_limit;
+    const std::size_t doubtful =
+        of_loo ? high_k(run, *of_loo).size() : std::get<Waic>(run.result).p_above_limit;
     text += fmt::format("{:<{}}{:>11.1f}{:>9.1f}{:>11.1f}{:>9.1f}{:>9.1f}{:>9}\n", run.folder, width,
                         row.elpd_diff, row.se_diff, run.elpd().value, run.elpd().se, p, doubtful);
   }
@@ -237,15 +238,15 @@ std::string pointwise_csv(const std::vector<Judged>& runs) {
   auto out = std::back_inserter(text);
   for (const Judged& run : runs) {
     const std::string folder = csv_field(run.folder);
-    std::size_t row = 0;
+    std::size_t i = 0;
     if (const Loo* result = std::get_if<Loo>(&run.result)) {
       for (const LooPoint& point : result->points)
-        fmt::format_to(out, "{},{},{},{},{},{},{},{}\n", folder, ++row, point.elpd, point.mcse, point.p,
-                       -2 * point.elpd, std::isinf(point.k) ? "Inf" : fmt::format("{}", point.k),
+        fmt::format_to(out, "{},{},{},{},{},{},{},{}\n", folder, run.row(i++), point.elpd, point.mcse,
+                       point.p, -2 * point.elpd, std::isinf(point.k) ? "Inf" : fmt::format("{}", point.k),
                        point.n_eff);
     } else {
       for (const WaicPoint& point : std::get<Waic>(run.result).points)
-        fmt::format_to(out, "{},{},{},{},{}\n", folder, ++row, point.elpd, point.p, -2 * point.elpd);
+        fmt::format_to(out, "{},{},{},{},{}\n", folder, run.row(i++), point.elpd, point.p, -2 * point.elpd);
     }
   }
   return text;

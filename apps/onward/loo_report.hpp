@@ -15,8 +15,10 @@ namespace onward::app {
 struct Judged {
   std::string folder, model;
   std::variant<Loo, Waic> result;
+  std::vector<std::size_t> rows;  ///< of the data, where some are no observations; empty: all
 
-  std::vector<double> elpds() const;  ///< of each observation
+  std::size_t row(std::size_t i) const { return (rows.empty() ? i : rows[i]) + 1; }  ///< counted from 1
+  std::vector<double> elpds() const;                                                 ///< of each observation
   const Estimate& elpd() const;
 };
 

@@ -23,8 +23,11 @@ void print_doubts(const std::filesystem::path& folder, const StoredDraws& stored
   std::ifstream file(RunFolder::open(folder).summary_json());
   const auto summary = nlohmann::json::parse(file, nullptr, false);
   if (!summary.is_object()) return;
-  const auto rhat = summary.find("max_rhat");
-  if (rhat != summary.end() && rhat->is_number() && rhat->get<double>() > rhat_limit)
+  // As after the run itself: effects of levels do not speak for it.
+  const auto shown = summary.find("shown");
+  const auto& judged = shown != summary.end() && shown->is_object() ? *shown : summary;
+  const auto rhat = judged.find("max_rhat");
+  if (rhat != judged.end() && rhat->is_number() && rhat->get<double>() > rhat_limit)
     say("warning: the chains of the run in {} have not mixed (R-hat {:.3f}), so that their draws may not "
         "tell "
         "of the posterior; see `onward summary {}`\n",

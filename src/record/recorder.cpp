@@ -67,6 +67,7 @@ Recorder::Recorder(const Model& model, Recording recording)
       model_(model.to_json()),
       names_(model.names),
       name_indices_(model.name_indices),
+      shown_(model.shown),
       make_own_(model.make_sink) {
   if (kind_.empty()) model_["name"] = kind_ = "model";  // a target of the user's own
   recording_.check(kind_);
@@ -210,6 +211,15 @@ void Recorder::close(const Run& run) {
 ordered_json Recorder::finish(const Run& run, const SampledDraws& sampled, std::size_t most) {
   ordered_json result = result_json(kind_, run, sampled.parameters, most);
   result["draws"] = sampled.draws;
+  // Of thousands of others some always have chains apart by a little: they do not speak for the run.
+  if (shown_ && *shown_ < sampled.parameters.size()) {
+    const auto end = sampled.parameters.begin() + static_cast<std::ptrdiff_t>(*shown_);
+    const WorstCase worst = worst_case({sampled.parameters.begin(), end});
+    result["shown"] = {{"parameters", *shown_},
+                       {"max_rhat", worst.rhat},
+                       {"min_ess_bulk", worst.ess_bulk},
+                       {"min_ess_tail", worst.ess_tail}};
+  }
   result["status"] = detail::status_word(run.ending);
   for (const auto& [field, value] : found_.items()) result[field] = value;
   if (own_ && sampled.chains > 0) {

@@ -44,6 +44,26 @@ std::optional<std::uint64_t> hash_of_outcomes(const Model& model) {
   return hash;
 }
 
+/// The rows that count; empty if all do.
+std::vector<std::size_t> rows_that_count(const Model& model, std::size_t all) {
+  std::vector<std::uint8_t> counts(all, 1);
+  for (const DataArray& array : model.data) {
+    if (array.shape.name != "weights" && array.shape.name != "trials") continue;
+    std::size_t row = 0;
+    array.values([&](std::span<const double> part) {
+      for (const double value : part) {
+        if (row < all && value == 0) counts[row] = 0;
+        ++row;
+      }
+    });
+  }
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < all; ++i)
+    if (counts[i] != 0) rows.push_back(i);
+  if (rows.size() == all) rows.clear();
+  return rows;
+}
+
 void require_same_files(const fs::path& folder, const ModelSpec& spec) {
   for (const auto& [file, print] : spec.files.items())
     if (fs::exists(file) && known_fingerprint(file).md5 != print.value("md5", ""))
@@ -76,8 +96,9 @@ StoredLikelihood read_stored_likelihood(const fs::path& folder,
         fmt::format("the run in {} is of {}, which has no log likelihood of single observations: "
                     "regressions have one",
                     folder.string(), model.spec.kind));
-  StoredLikelihood stored{
-      .kind = model.spec.kind, .log_likelihood = {}, .observed = hash_of_outcomes(model), .files = {}};
+  StoredLikelihood stored;
+  stored.kind = model.spec.kind;
+  stored.observed = hash_of_outcomes(model);
   StoredDraws& draws = stored.files;
   draws = read_stored_draws(files, [&](std::size_t done) {
     if (reading) reading(done, files.size());
@@ -87,20 +108,31 @@ StoredLikelihood read_stored_likelihood(const fs::path& folder,
   const auto values = std::make_shared<const std::vector<double>>(draws.rows(model.names));
   draws.column = {};
   draws.setting = {};
-  stored.log_likelihood = {observations, draws.chains, draws.draws,
-                           [=](std::size_t draw, std::size_t first, std::span<double> out) {
-                             const auto parameters = std::span(*values).subspan(draw * width, width);
-                             if (out.size() == observations) {
-                               likelihood->at(parameters, out);
-                             } else if (likelihood->part) {
-                               likelihood->part(parameters, first, out);
-                             } else {
-                               std::vector<double> all(observations);
-                               likelihood->at(parameters, all);
-                               std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(first), out.size(),
-                                           out.begin());
-                             }
-                           }};
+  const auto read = [=](std::size_t draw, std::size_t first, std::span<double> out) {
+    const auto parameters = std::span(*values).subspan(draw * width, width);
+    if (out.size() == observations) {
+      likelihood->at(parameters, out);
+    } else if (likelihood->part) {
+      likelihood->part(parameters, first, out);
+    } else {
+      std::vector<double> all(observations);
+      likelihood->at(parameters, all);
+      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(first), out.size(), out.begin());
+    }
+  };
+  stored.rows_of_data = observations;
+  stored.rows = rows_that_count(model, observations);
+  stored.log_likelihood = {observations, draws.chains, draws.draws, read};
+  if (stored.rows.empty()) return stored;
+  stored.log_likelihood.observations = stored.rows.size();
+  stored.log_likelihood.at = [read, rows = stored.rows](std::size_t draw, std::size_t first,
+                                                        std::span<double> out) {
+    if (out.empty()) return;
+    const std::size_t begin = rows[first];
+    std::vector<double> all(rows[first + out.size() - 1] + 1 - begin);
+    read(draw, begin, all);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = all[rows[first + i] - begin];
+  };
   return stored;
 }
 

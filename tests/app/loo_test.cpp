@@ -120,6 +120,43 @@ TEST_F(LooRun, GroupsFromAFormulaAreComparedToo) {
   EXPECT_LT(order.at(1).at("elpd_diff"), -100);
 }
 
+/// They say nothing, so that a run is judged as if they were not there.
+TEST_F(LooRun, RowsThatCountForNothingAreNoObservations) {
+  std::string table = "y,x,w\n", kept = table;
+  for (std::size_t i = 0; i < 60; ++i) {
+    const std::string row = fmt::format("{},{},{}\n", x[2 * i], x[2 * i + 1], i % 3 == 0 ? 0 : 1);
+    table += row;
+    if (i % 3 != 0) kept += row;
+  }
+  put("table.csv", table);
+  put("without.csv", kept);
+  const auto fit = [&](const std::string& data, const std::string& folder) {
+    const Outcome outcome = onward(Words{"glm", "--data", data, "--formula", "y | weights(w) ~ x", "--family",
+                                         "gaussian", "--seed", "1", "--quiet", "--out", folder});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+  };
+  fit("table.csv", "zeros");
+  fit("without.csv", "without");
+  const json zeros = judged("zeros --pointwise points.csv").at("models").at(0);
+  const json without_them = judged("without").at("models").at(0);
+  EXPECT_EQ(zeros.at("observations"), 40);
+  EXPECT_NEAR(zeros.at("elpd_loo"), without_them.at("elpd_loo"), 1);
+  EXPECT_NEAR(zeros.at("se_elpd_loo"), without_them.at("se_elpd_loo"), 0.3);
+  EXPECT_THAT(get(path("points.csv")), AllOf(HasSubstr("zeros,2,"), ::testing::Not(HasSubstr("zeros,1,"))));
+  EXPECT_THAT(onward("loo zeros").err, HasSubstr("20 of the 60 rows of the run in zeros have weight 0"));
+}
+
+TEST_F(LooRun, KeepingSomeLevelsIsToldAsItIsTyped) {
+  std::string table = "y,g\n";
+  for (std::size_t i = 0; i < 60; ++i) table += fmt::format("{},{}\n", x[i], i % 10);
+  put("table.csv", table);
+  ASSERT_EQ(onward(Words{"glm", "--data", "table.csv", "--formula", "y ~ 1 + (1 | g)", "--family", "gaussian",
+                         "--keep-groups", "5", "--draws", "50", "--quiet", "--out", "run"})
+                .code,
+            0);
+  cannot("loo run", {"--keep-groups"});
+}
+
 TEST_F(LooRun, AnOutlierIsNamed) {
   std::vector<double> y(rows);
   for (std::size_t i = 0; i < rows; ++i) y[i] = x[2 * i];

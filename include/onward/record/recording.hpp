@@ -109,6 +109,7 @@ class Recorder {
   nlohmann::ordered_json model_;
   std::vector<std::string> names_;
   std::vector<std::size_t> name_indices_;
+  std::optional<std::size_t> shown_;
   NetcdfContents netcdf_contents_;
   std::function<std::unique_ptr<ModelSink>(std::size_t, const RunFolder*)> make_own_;
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "onward/diagnostics/loo.hpp"
 #include "onward/io/stored_draws.hpp"
@@ -17,6 +18,10 @@ namespace onward {
 struct StoredLikelihood {
   std::string kind;  ///< of the model
   PointwiseLogLikelihood log_likelihood;
+  /// The row of the data that each observation is, if some rows are none: those of weight 0 or without trials
+  /// say nothing, and would make standard errors wrong. Empty: all rows are.
+  std::vector<std::size_t> rows;
+  std::size_t rows_of_data = 0;
   /// What was observed, as a number that is the same for the same outcomes (with their trials and weights);
   /// nothing if the model does not tell.
   std::optional<std::uint64_t> observed;
