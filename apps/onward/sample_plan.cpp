@@ -6,13 +6,35 @@
 
 #include "notes.hpp"
 #include "onward/error.hpp"
+#include "onward/glm/prior_words.hpp"
+#include "onward/record/earlier.hpp"
 #include "onward/util/memory.hpp"
 
 namespace onward::app {
 
+namespace {
+
+/// For --from: a prior of the earlier run that does not go with what was typed is told as such, since whoever
+/// reads of it may never have seen it.
+Model build_model(const SampleSettings& s) {
+  try {
+    return build(s.spec, {.run = &s.run, .start = s.init});
+  } catch (const glm::PriorError& problem) {
+    if (s.from.empty()) throw;
+    const auto options = ModelSpec::from_json(read_run_json(s.from)["model"]).options;
+    const auto earlier = glm::parse_priors(options.value("prior", std::string()));
+    if (std::ranges::find(earlier, problem.statement(), &glm::PriorStatement::text) == earlier.end()) throw;
+    throw UsageError(fmt::format(
+        "{}. This prior is from the run in {}, and --prior adds to those: give the options without --from",
+        problem.what(), s.from));
+  }
+}
+
+}  // namespace
+
 Plan make_plan(SampleSettings& s) {
   s.check_model();
-  Plan plan{build(s.spec, {.run = &s.run, .start = s.init}), nullptr, std::nullopt, nullptr};
+  Plan plan{build_model(s), nullptr, std::nullopt, nullptr};
   Model& model = plan.model;
   const auto tell = [&](const std::vector<std::string>& notes) {
     if (!s.quiet)

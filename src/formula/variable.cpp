@@ -203,7 +203,9 @@ void settle_levels(Context& context, std::span<const std::uint8_t> keep, Variabl
   if (variable.kind != Variable::Kind::factor) return;
   if (context.has_old_state()) {
     auto levels = context.old_state("factors", variable.label).get<std::vector<std::string>>();
-    adopt_levels(context, variable.label, std::move(levels), keep, variable.factor, nullptr);
+    adopt_levels(context, variable.label, std::move(levels), keep, variable.factor, nullptr,
+                 " There is no coefficient for it: correct it, leave such rows out, or fit the model to data "
+                 "that have the level.");
   } else {
     drop_unused_levels(context, variable.label, keep, variable.factor);
   }

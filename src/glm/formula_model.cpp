@@ -14,6 +14,7 @@
 #include "onward/glm/prior_words.hpp"
 #include "onward/model/registry.hpp"
 #include "onward/table/read_table.hpp"
+#include "onward/util/decimal.hpp"
 #include "onward/util/memory.hpp"
 #include "onward/util/printable.hpp"
 #include "onward/util/suggest.hpp"
@@ -82,14 +83,19 @@ void check_response(const formula::Frame& frame, const Table& table, Family fami
                             to_string(family)));
   if (two || family == Family::categorical || family == Family::ordinal) return;
   const auto column = table.look_up(frame.response_name);
-  if (column && column->text_among_numbers())
-    throw Error(fmt::format(
-        "the response {} must be a number, and {}:{} has \"{}\" in this column: correct the entry, "
-        "or name it among the words for missing values",
-        frame.response_name, table.source(), column->text_among_numbers()->line,
-        printable(column->text_among_numbers()->text)));
-  throw Error(fmt::format("the response {} is text ({}, ...): the {} family needs numbers",
-                          frame.response_name, frame.response_levels.front(), to_string(family)));
+  const bool among_numbers = column && column->text_among_numbers();
+  const std::string& text = among_numbers ? column->text_among_numbers()->text
+                                          : frame.response_levels[static_cast<std::size_t>(frame.y.front())];
+  const std::string place = among_numbers
+                                ? fmt::format("{}:{}", table.source(), column->text_among_numbers()->line)
+                                : table.place_of_row(frame.table_rows.empty() ? 0 : frame.table_rows.front());
+  std::string remedy =
+      fmt::format("the {} family needs numbers, and bernoulli, categorical and ordinal are for classes",
+                  to_string(family));
+  if (among_numbers) remedy = "correct the entry, or name it among the words for missing values";
+  if (has_decimal_comma(text)) remedy = "write numbers with decimal points, not commas";
+  throw Error(fmt::format("the response {} must be a number, and {} has \"{}\" in this column: {}",
+                          printable(frame.response_name), place, printable(text), remedy));
 }
 
 std::shared_ptr<const Observations> observations_of(const formula::Frame& frame, const Table& table,
@@ -125,7 +131,8 @@ std::vector<GroupTerm> terms_of(std::vector<formula::GroupTerm> groups) {
     GroupTerm& term = terms.emplace_back();
     term.factor = std::move(group.factor);
     term.levels = std::move(group.levels);
-    term.level_of_row = std::move(group.level_of_row);
+    term.level_of_row = group.level_of_row;
+    group.level_of_row = {};
     term.columns = std::move(group.columns);
     for (auto& values : group.values) {
       Floats padded;
@@ -194,6 +201,22 @@ nlohmann::ordered_json groups_json(const std::vector<GroupTerm>& terms) {
   return list;
 }
 
+bool has_intercepts(const GroupTerm& term) {
+  return std::ranges::find(term.columns, "Intercept") != term.columns.end();
+}
+
+/// Whether a grouping factor is a population-level term too, with a coefficient for each level. A number that
+/// is a term has one slope, which goes well with its levels as groups.
+bool is_coefficient_factor(const formula::Frame& frame, const std::string& name) {
+  const auto factors = frame.state.value("factors", nlohmann::ordered_json::object());
+  for (std::size_t t = 0; t < frame.term_labels.size(); ++t) {
+    const std::string& label = frame.term_labels[t];
+    const auto& columns = frame.variables_of_term[t];
+    if (columns.size() == 1 && columns[0] == name && factors.contains(label)) return true;
+  }
+  return false;
+}
+
 /// Groups whose standard deviation the data cannot tell from what the family has itself for single rows (for
 /// counts such groups are a way to let them vary more), and slopes whose intercepts are far from all data.
 std::vector<std::string> notes_on_groups(const FormulaParts& parts) {
@@ -208,7 +231,13 @@ std::vector<std::string> notes_on_groups(const FormulaParts& parts) {
           "row anyway, so that the priors decide and chains mix slowly. Leave the term out.",
           term.factor));
   for (const GroupTerm& term : parts.terms)
-    if (std::ranges::find(term.columns, "Intercept") != term.columns.end())
+    if (has_intercepts(term) && is_coefficient_factor(parts.frame, term.factor))
+      notes.push_back(fmt::format(
+          "the factor {0} has coefficients of its own and intercepts as a group: the data cannot tell them "
+          "apart, so that the priors decide. Leave {0} out of one of the two.",
+          printable(term.factor)));
+  for (const GroupTerm& term : parts.terms)
+    if (has_intercepts(term))
       for (const std::string& column : far_columns(*parts.y, parts.terms, term.factor))
         notes.push_back(
             fmt::format("{0} is far from 0 in all rows, and has slopes by {1}: the intercepts of {1}, and "
@@ -288,7 +317,15 @@ Model build_from_formula(const OptionValues& given, const BuildFor& what_for) {
     mixed.report_effects(effects_to_keep(mixed, given.text("keep_groups"), notes));
     return regression_model(std::move(mixed));
   }();
-  if (given.text("show") == "groups") model.shown.reset();
+  if (given.text("show") == "groups") {
+    if (model.shown && model.names.size() == *model.shown)
+      notes.emplace_back(
+          "`show` groups has nothing to show, since no effects of groups are kept: set `keep_groups` to all, "
+          "or "
+          "to a number of them.");
+    if (!model.shown) notes.emplace_back("`show` groups has nothing to show: the formula has no groups.");
+    model.shown.reset();
+  }
   model.notes.insert(model.notes.end(), notes.begin(), notes.end());
   model.derived["formula"] = std::move(about);
   model.data = outcomes(parts.y);

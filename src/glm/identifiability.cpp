@@ -286,11 +286,11 @@ void throw_diverged(const Likelihood& likelihood) {
         "have entries too large for the priors of their coefficients. Scale the columns, to a "
         "standard deviation of 1, say",
         to_string(likelihood.y.family())));
-  throw Error(
-      fmt::format("the {} likelihood has no maximum (separable data, or a column that is not 0 for one "
-                  "outcome only), and the "
-                  "prior is flat: give the coefficients a normal prior",
-                  to_string(likelihood.y.family())));
+  throw Error(fmt::format(
+      "the {} likelihood has no maximum that can be found (separable data, a column that is not 0 "
+      "for one outcome only, or columns with entries too large for floats), and the prior is "
+      "flat: give the coefficients a normal prior, and scale columns with very large entries",
+      to_string(likelihood.y.family())));
 }
 
 }  // namespace onward::glm

@@ -7,6 +7,7 @@
 
 #include "covariance.hpp"
 #include "onward/error.hpp"
+#include "onward/util/printable.hpp"
 #include "row_loop.hpp"
 #include "rows_jet.hpp"
 
@@ -26,7 +27,8 @@ void check_term(const GroupTerm& term, std::size_t rows) {
     throw Error(fmt::format("there are {} rows of y but {} of the group {}: give a level for each row", rows,
                             term.level_of_row.size(), term.factor));
   std::vector<bool> seen(term.count());
-  for (const std::uint32_t level : term.level_of_row) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::uint32_t level = term.level_of_row[i];
     if (level >= term.count())
       throw UsageError(fmt::format("the group {} has {} levels, and a row has level number {}", term.factor,
                                    term.count(), level));
@@ -337,10 +339,10 @@ std::string describe_group_priors(const MixedPosterior& posterior) {
   for (std::size_t t = 0; t < posterior.terms().size(); ++t) {
     const GroupTerm& term = posterior.terms()[t];
     for (std::size_t c = 0; c < term.width(); ++c)
-      text += fmt::format("{}sd({}){} ~ {}", text.empty() ? "" : "; ", term.factor, term.columns[c],
-                          to_string(posterior.priors()[t].sds[c]));
+      text += fmt::format("{}sd({}){} ~ {}", text.empty() ? "" : "; ", printable(term.factor),
+                          printable(term.columns[c]), to_string(posterior.priors()[t].sds[c]));
     if (term.width() > 1)
-      text += fmt::format("; cor({}) ~ lkj({:.4g})", term.factor, posterior.priors()[t].lkj);
+      text += fmt::format("; cor({}) ~ lkj({:.4g})", printable(term.factor), posterior.priors()[t].lkj);
   }
   return text;
 }

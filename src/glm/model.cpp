@@ -15,6 +15,7 @@
 #include "onward/error.hpp"
 #include "onward/glm/axis_sampler.hpp"
 #include "onward/glm/mode.hpp"
+#include "onward/glm/prior_words.hpp"
 #include "onward/model/registry.hpp"
 #include "onward/util/suggest.hpp"
 
@@ -47,6 +48,8 @@ RegressionPosterior make_posterior(const OptionValues& given, const BuildFor& wh
   std::vector<std::string> names;
   if (given.has("names")) names = read_names(given.text("names"));
   PosteriorOptions options = posterior_options(given, family, given.flag("intercept"), std::move(names));
+  std::vector<GroupPriors> none;
+  apply_priors(parse_priors(given.text("prior")), {}, none);  // which refuses those of groups
 
   RowOptions rows;
   const auto numbers = [&](const char* field) { return read_rows(field, what_for.array(given, field)); };

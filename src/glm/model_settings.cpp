@@ -105,12 +105,21 @@ std::string families_with(std::string_view name) {
   return words;
 }
 
-void check_number_priors(const std::vector<PriorStatement>& statements, Family family) {
-  for (const PriorStatement& one : statements)
-    if (one.about == PriorStatement::About::number && !has_number(family, one.column))
-      throw UsageError(
+/// Priors of numbers that the family has not, or that are known, would be dropped without a word.
+void check_number_priors(const std::vector<PriorStatement>& statements, Family family,
+                         const OptionValues& given) {
+  for (const PriorStatement& one : statements) {
+    if (one.about != PriorStatement::About::number) continue;
+    if (!has_number(family, one.column))
+      throw PriorError(
+          one.text,
           fmt::format("the prior '{}' is of {}, which the {} family has not: of such numbers it has {}",
                       one.text, one.column, to_string(family), numbers_in_words(family)));
+    if (one.column != "gap" && given.number(one.column))
+      throw PriorError(one.text, fmt::format("the prior '{0}' is of {1}, which is known, since `{1}` is {2}: "
+                                             "leave one of them out",
+                                             one.text, one.column, *given.number(one.column)));
+  }
 }
 
 /// Numbers of the family that are given, in place of being sampled.
@@ -136,13 +145,11 @@ PosteriorOptions posterior_options(const OptionValues& given, Family family, boo
   PosteriorOptions options;
   options.column_names = std::move(column_names);
   const std::string words = given.text("prior");
-  if (words.find('~') != std::string::npos) {
-    const std::vector<PriorStatement> statements = parse_priors(words);
-    check_number_priors(statements, family);
-    apply_priors(statements, intercept, options);
-  } else if (!words.empty()) {
-    options.coefficients = parse_prior("prior", words);
-  }
+  const std::vector<PriorStatement> statements = parse_priors(words);
+  check_number_priors(statements, family, given);
+  apply_priors(statements, intercept, options);
+  if (given.has("prior_intercept") && !intercept)
+    throw UsageError("`prior_intercept` is of the intercept, and there is none: leave it out");
   if (given.has("prior_intercept"))
     options.intercept = parse_prior("prior_intercept", given.text("prior_intercept"));
   if (given.has("prior_scale")) {
@@ -151,6 +158,11 @@ PosteriorOptions posterior_options(const OptionValues& given, Family family, boo
           fmt::format("`prior_scale` is of sigma, phi, shape, zi or the gaps between thresholds, "
                       "and {} has none of them",
                       to_string(family)));
+    for (const char* field : {"sigma", "phi", "shape", "zi"})
+      if (has_number(family, field) && given.number(field))
+        throw UsageError(
+            fmt::format("`prior_scale` is of {0}, which is known, since `{0}` is {1}: leave one of them out",
+                        field, *given.number(field)));
     options.scale = parse_prior("prior_scale", given.text("prior_scale"));
   }
   set_known(given, family, options);

@@ -8,6 +8,7 @@
 
 #include "onward/glm/default_priors.hpp"
 #include "onward/glm/posterior.hpp"
+#include "onward/util/printable.hpp"
 
 namespace onward::glm {
 
@@ -143,7 +144,7 @@ std::string describe_priors(const RegressionPosterior& posterior) {
   // Neighbours with one prior share an entry, and of many only the first are shown.
   constexpr std::size_t most = 6;
   const auto name = [&](std::size_t j) {
-    return names.empty() ? fmt::format("beta.{}", j - first + 1) : names[j - first];
+    return names.empty() ? fmt::format("beta.{}", j - first + 1) : printable(names[j - first]);
   };
   std::size_t shown = 0, j = first;
   for (std::size_t end = j; j < width && shown < most; j = end, ++shown) {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "onward/error.hpp"
+#include "onward/util/printable.hpp"
 #include "onward/util/suggest.hpp"
 
 namespace onward::glm {
@@ -26,12 +27,14 @@ std::string_view trimmed(std::string_view text) {
 }
 
 [[noreturn]] void refuse(std::string_view statement, const std::string& why) {
-  throw UsageError(fmt::format(
-      "the prior '{}' cannot be read: {}. Write it as \"b ~ normal(0, 2.5)\", \"b[age] ~ student_t(3, 0, "
-      "1)\", "
-      "\"Intercept ~ normal(0, 10)\", \"sd(g) ~ exponential(1)\", \"cor(g) ~ lkj(2)\" or \"sigma ~ "
-      "half_t(3, 2.5)\"",
-      trimmed(statement), why));
+  statement = trimmed(statement);
+  throw PriorError(
+      statement,
+      fmt::format(
+          "the prior '{}' cannot be read: {}. Write it as \"b ~ normal(0, 2.5)\", \"b[age] ~ student_t(3, 0, "
+          "1)\", \"Intercept ~ normal(0, 10)\", \"sd(g) ~ exponential(1)\", \"cor(g) ~ lkj(2)\" or \"sigma ~ "
+          "half_t(3, 2.5)\"; for all coefficients also as normal:SCALE, student-t:DF:SCALE or flat",
+          printable(statement), why));
 }
 
 double number(std::string_view text, std::string_view statement) {
@@ -102,7 +105,11 @@ void read_distribution(std::string_view text, PriorStatement& out) {
                                  suggestion(name, known), joined(known)));
   std::vector<double> values;
   if (open != std::string_view::npos) {
-    if (text.back() != ')') refuse(out.text, "a closing parenthesis is missing");
+    const std::size_t close = text.rfind(')');
+    if (close == std::string_view::npos) refuse(out.text, "a closing parenthesis is missing");
+    if (close + 1 != text.size())
+      refuse(out.text, fmt::format("'{}' after the closing parenthesis was not expected",
+                                   trimmed(text.substr(close + 1))));
     const std::string_view inside = trimmed(text.substr(open + 1, text.size() - open - 2));
     if (!inside.empty())
       for (const std::string_view one : split(inside, ',')) values.push_back(number(one, out.text));
@@ -140,7 +147,10 @@ void read_distribution(std::string_view text, PriorStatement& out) {
 std::string take_between(std::string_view& text, char open, char close, std::string_view statement) {
   if (text.empty() || text.front() != open) return "";
   int depth = 0;
+  bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '`') quoted = !quoted;
+    if (quoted) continue;
     if (text[i] == open) ++depth;
     if (text[i] == close && --depth == 0) {
       std::string name(trimmed(text.substr(1, i - 1)));
@@ -190,6 +200,7 @@ PriorStatement read_statement(std::string_view statement) {
 /// "normal:SCALE", "student-t:DF:SCALE" or "flat", of all coefficients.
 PriorStatement read_short(std::string_view text) {
   PriorStatement out{About::coefficient, "", "", std::string(text), {}, 1};
+  if (text.find('=') != std::string_view::npos) refuse(text, "it has '=' where '~' is due");
   std::vector<std::string_view> parts = split(text, ':');
   std::string spelled(trimmed(parts[0]));
   if (spelled == "normal" && parts.size() == 2) spelled = fmt::format("normal(0, {})", parts[1]);
@@ -199,12 +210,28 @@ PriorStatement read_short(std::string_view text) {
   return out;
 }
 
+/// Columns and groups have backquotes where a formula needs them. In brackets they can be left out.
+bool same_name(const std::string& written, const std::string& name) {
+  const auto bare = [](std::string text) {
+    std::erase(text, '`');
+    return text;
+  };
+  return written == name || bare(written) == bare(name);
+}
+
+auto find_name(const std::vector<std::string>& names, const std::string& written) {
+  const auto exact = std::ranges::find(names, written);
+  if (exact != names.end()) return exact;
+  return std::ranges::find_if(names, [&](const auto& name) { return same_name(written, name); });
+}
+
 }  // namespace
 
 std::vector<PriorStatement> parse_priors(std::string_view text) {
   std::vector<PriorStatement> statements;
   for (const std::string_view one : split(text, ';')) {
     if (trimmed(one).empty()) continue;
+    if (std::ranges::count(one, '`') % 2 != 0) refuse(one, "a closing '`' is missing");
     statements.push_back(split(one, '~').size() == 1 ? read_short(trimmed(one)) : read_statement(one));
   }
   return statements;
@@ -216,15 +243,19 @@ void apply_priors(const std::vector<PriorStatement>& statements, bool intercept,
     if (one.about == About::number) (one.column == "nu" ? options.degrees : options.scale) = one.prior;
     if (one.about == About::intercept) {
       if (!intercept)
-        throw UsageError(fmt::format("the prior '{}' is of the intercept, and there is none", one.text));
+        throw PriorError(one.text,
+                         fmt::format("the prior '{}' is of the intercept, and there is none: leave it out",
+                                     printable(one.text)));
       options.intercept = one.prior;
     }
     if (one.about == About::coefficient && !one.column.empty()) {
-      if (std::ranges::find(options.column_names, one.column) == options.column_names.end())
-        throw UsageError(fmt::format("the prior '{}' is of a column that is not there.{} Columns: {}",
-                                     one.text, suggestion(one.column, options.column_names),
-                                     joined(options.column_names)));
-      options.named[one.column] = one.prior;
+      const auto column = find_name(options.column_names, one.column);
+      if (column == options.column_names.end())
+        throw PriorError(one.text,
+                         fmt::format("the prior '{}' is of a column that is not there.{} Columns: {}",
+                                     printable(one.text), suggestion(one.column, options.column_names),
+                                     printable(joined(options.column_names))));
+      options.named[*column] = one.prior;
     }
   }
 }
@@ -233,27 +264,32 @@ void apply_priors(const std::vector<PriorStatement>& statements, const std::vect
                   std::vector<GroupPriors>& priors) {
   std::vector<std::string> factors;
   for (const GroupTerm& term : terms) factors.push_back(term.factor);
-  for (const PriorStatement& one : statements) {
+  std::vector<PriorStatement> by_reach = statements;
+  std::ranges::stable_sort(by_reach, {}, [](const PriorStatement& one) {
+    return (one.group.empty() ? 0 : 1) + (one.column.empty() ? 0 : 1);
+  });
+  for (const PriorStatement& one : by_reach) {
     if (one.about != About::sd && one.about != About::correlation) continue;
     bool found = false;
     for (std::size_t t = 0; t < terms.size(); ++t) {
-      if (!one.group.empty() && one.group != terms[t].factor) continue;
+      if (!one.group.empty() && !same_name(one.group, terms[t].factor)) continue;
       if (one.about == About::correlation) {
         priors[t].lkj = one.lkj;
         found = found || terms[t].width() > 1;
       }
       for (std::size_t c = 0; one.about == About::sd && c < terms[t].width(); ++c)
-        if (one.column.empty() || one.column == terms[t].columns[c])
+        if (one.column.empty() || same_name(one.column, terms[t].columns[c]))
           priors[t].sds[c] = one.prior, found = true;
     }
     if (!found)
-      throw UsageError(fmt::format(
-          "the prior '{}' speaks of {} that is not in the formula.{}", one.text,
-          one.about == About::sd ? "a group or a column" : "a correlation",
-          terms.empty()
-              ? " The formula has no groups"
-              : fmt::format("{} Groups: {}", one.group.empty() ? "" : suggestion(one.group, factors),
-                            joined(factors))));
+      throw PriorError(
+          one.text,
+          fmt::format("the prior '{}' speaks of {} that is not in the model.{}", printable(one.text),
+                      one.about == About::sd ? "a group or a column" : "a correlation",
+                      terms.empty() ? " The model has no groups"
+                                    : fmt::format("{} Groups: {}",
+                                                  one.group.empty() ? "" : suggestion(one.group, factors),
+                                                  printable(joined(factors)))));
   }
 }
 

@@ -22,14 +22,15 @@ std::optional<std::uint32_t> logical_word(std::string_view word) {
   return std::nullopt;
 }
 
+std::string_view without_blanks(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
 }  // namespace
 
-std::optional<double> parse_number(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return std::nullopt;
-  text = text.substr(first, text.find_last_not_of(" \t") - first + 1);
-  return parse_decimal(text);
-}
+std::optional<double> parse_number(std::string_view text) { return parse_decimal(without_blanks(text)); }
 
 bool ColumnBuilder::only_missing(std::size_t row) const {
   const auto filled = static_cast<std::ptrdiff_t>(row % NumberBlocks::block_rows);
@@ -72,11 +73,10 @@ void ColumnBuilder::seal(std::size_t rows) {
 bool ColumnBuilder::has_decimal_commas() const {
   if (mode_ != Mode::text) return false;
   bool any = false;
-  for (std::string word : levels_.words()) {
-    const auto comma = word.find(',');
-    if (comma != std::string::npos) word[comma] = '.';
-    any = any || comma != std::string::npos;
-    if (!parse_number(word)) return false;
+  for (const std::string& word : levels_.words()) {
+    const bool comma = has_decimal_comma(without_blanks(word));
+    any = any || comma;
+    if (!comma && !parse_number(word)) return false;
   }
   return any;
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "csv_number.hpp"
 #include "onward/error.hpp"
@@ -174,12 +174,13 @@ void CsvReader::read_header() {
   if (next_ == end_) throw Error(fmt::format("{} has a header and no rows.", file_.path().string()));
   if (record_words(next, lines).size() == names_.size() + 1) names_.insert(names_.begin(), "");
 
-  std::unordered_set<std::string> seen;
+  std::unordered_map<std::string, std::size_t> seen;  // and the column that has the name
   for (std::size_t j = 0; j < names_.size(); ++j) {
     if (names_[j].empty() && (j > 0 || names_.size() == 1))
       fail(1, fmt::format("column {} of the header has no name.", j + 1));
-    if (!seen.insert(names_[j]).second)
-      fail(1, fmt::format("two columns have the name {}.", printable(names_[j])));
+    if (const auto [first, fresh] = seen.emplace(names_[j], j + 1); !fresh)
+      fail(1, fmt::format("columns {} and {} both have the name {}. Rename one of them in the header.",
+                          first->second, j + 1, printable(names_[j])));
   }
 }
 

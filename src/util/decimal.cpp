@@ -20,4 +20,12 @@ std::optional<double> parse_decimal(std::string_view text) {
   return value;
 }
 
+bool has_decimal_comma(std::string_view text) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string_view::npos) return false;
+  std::string pointed(text);
+  pointed[comma] = '.';
+  return parse_decimal(pointed).has_value();
+}
+
 }  // namespace onward

@@ -147,11 +147,86 @@ TEST_F(Formula, PriorsInWordsCount) {
   EXPECT_NEAR(cauchy["parameters"][1]["mean"], 1, 0.5);
 }
 
+/// A prior that nothing would come of is no prior that a user wants to have given.
+TEST_F(Formula, PriorsOfNothingAreRefused) {
+  const auto refused = [&](const std::string& formula, const Words& more, const Words& pieces) {
+    Words words{"--family", "gaussian"};
+    words.insert(words.end(), more.begin(), more.end());
+    wrong(2, formula, words, pieces);
+  };
+  refused("y ~ x", {"--sigma", "1", "--prior", "sigma ~ exponential(1)"},
+          {"sigma ~ exponential(1)", "--sigma is 1", "leave one of them out"});
+  refused("y ~ x", {"--sigma", "1", "--prior-scale", "normal:1"}, {"--prior-scale", "--sigma is 1"});
+  refused("y ~ 0 + x", {"--prior-intercept", "normal:1"}, {"--prior-intercept", "there is none"});
+  refused("y ~ 0 + x", {"--prior", "Intercept ~ normal(0, 1)"}, {"there is none"});
+  refused("y ~ x", {"--prior", "b~normal(0,1)x"}, {"'x' after the closing parenthesis"});
+  refused("y ~ x", {"--prior", "b~normal(0,1"}, {"a closing parenthesis is missing"});
+  refused("y ~ x", {"--prior", "b = normal(0, 1)"}, {"'=' where '~' is due", "b ~ normal(0, 2.5)"});
+  refused("y ~ x", {"--prior", "b[`x] ~ normal(0, 1)"}, {"a closing '`' is missing"});
+}
+
+TEST_F(Formula, TheMoreSpecificPriorWins) {
+  const auto priors = [&](const std::string& formula, const Words& statements) {
+    Words words{"--family", "gaussian", "--draws", "20", "--out", "none"};
+    for (const std::string& one : statements) words.insert(words.end(), {"--prior", one});
+    return glm(formula, words).out;
+  };
+  EXPECT_THAT(priors("y ~ x", {"b[x] ~ normal(0, 3)", "b ~ normal(0, 7)"}), HasSubstr("x ~ normal(0, 3)"));
+  EXPECT_THAT(priors("y ~ x", {"b ~ normal(0, 7)", "b ~ normal(0, 8)"}), HasSubstr("x ~ normal(0, 8)"));
+  EXPECT_THAT(priors("y ~ x", {"normal:7", "normal:8"}), HasSubstr("x ~ normal(0, 8)"));
+  const std::string groups = priors("y ~ x + (x | s)", {"sd(s)[x] ~ exponential(3)", "sd ~ exponential(7)"});
+  EXPECT_THAT(groups, HasSubstr("sd(s)Intercept ~ exponential(7)"));
+  EXPECT_THAT(groups, HasSubstr("sd(s)x ~ exponential(3)"));
+}
+
+TEST_F(Formula, APriorOfAnEarlierRunIsToldAsSuch) {
+  ASSERT_EQ(glm("y ~ x + f",
+                {"--family", "gaussian", "--draws", "20", "--prior", "b[fb] ~ normal(0, 1)", "--out", "run"})
+                .code,
+            0);
+  const Words again{"glm", "--from", "run", "--formula", "y ~ x", "--out", "none"};
+  refuses(2, again, {"b[fb] ~ normal(0, 1)", "is from the run in run", "without --from"});
+  Words typed = again;
+  typed[4] = "y ~ x + f";
+  typed.insert(typed.end(), {"--prior", "b[z] ~ normal(0, 1)"});
+  refuses(2, typed, {"b[z] ~ normal(0, 1)"});
+  EXPECT_THAT(onward(typed).err, Not(HasSubstr("is from the run")));
+}
+
+TEST_F(Formula, NamesThatNeedBackquotesHavePriorsToo) {
+  put("odd.csv", "y,a]b,b~c,\"u\nv\"\n1,2,3,5\n2,5,3,1\n3,1,2,2\n2,2,7,1\n5,3,1,4\n4,6,2,2\n");
+  const Outcome outcome =
+      onward({"glm", "--data", "odd.csv", "--formula", "y ~ `a]b` + `b~c` + .", "--family", "gaussian",
+              "--prior", "b[`a]b`] ~ normal(0, 3)", "--prior", "b[b~c] ~ normal(0, 7)", "--draws", "20",
+              "--seed", "1", "--out", "none", "--quiet"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("`a]b` ~ normal(0, 3); `b~c` ~ normal(0, 7)"));
+  // And a name with a line end is no line end of the output.
+  EXPECT_THAT(outcome.out, HasSubstr("u\\nv` ~ "));
+}
+
+TEST_F(Formula, NotesWhatGroupsAndCoefficientsCannotShare) {
+  const auto told = [&](const std::string& formula, const Words& more = {}) {
+    Words words{"glm",     "--data", "table.csv", "--formula", formula, "--family", "gaussian",
+                "--draws", "20",     "--seed",    "1",         "--out", "none"};
+    words.insert(words.end(), more.begin(), more.end());
+    return onward(words).err;
+  };
+  EXPECT_THAT(told("y ~ s + (1 | s)"), HasSubstr("the factor s has coefficients of its own"));
+  EXPECT_THAT(told("y ~ factor(count) + (1 | count)"), HasSubstr("the factor count has coefficients"));
+  for (const char* fine : {"y ~ s + (0 + x | s)", "y ~ count + (1 | count)", "y ~ f + (1 | s)"})
+    EXPECT_THAT(told(fine), Not(HasSubstr("coefficients of its own"))) << fine;
+  const std::string none = "--show groups has nothing to show";
+  EXPECT_THAT(told("y ~ x + (1 | s)", {"--keep-groups", "none", "--show", "groups"}), HasSubstr(none));
+  EXPECT_THAT(told("y ~ x", {"--show", "groups"}), HasSubstr(none));
+  EXPECT_THAT(told("y ~ x + (1 | s)", {"--show", "groups"}), Not(HasSubstr(none)));
+}
+
 TEST_F(Formula, RefusesWhatMakesNoSense) {
   const Words gaussian{"--family", "gaussian"};
   wrong(2, "y ~ xx", gaussian, {"table.csv has no column xx", "Did you mean x?"});
   wrong(2, "y ~ x +", gaussian, {"^"});
-  wrong(1, "f ~ x", gaussian, {"text", "gaussian"});
+  wrong(1, "f ~ x", gaussian, {"table.csv:2", "\"b\"", "gaussian family needs numbers"});
   wrong(1, "y ~ x", {"--family", "poisson"}, {"table.csv:2", "poisson"});
   wrong(2, "y ~ x", {"--family", "binomial"}, {"trials"});
   wrong(2, "y ~ x", {"--family", "gaussian", "--prior", "b ~ norml(0, 1)"}, {"norml", "normal"});
@@ -208,6 +283,40 @@ TEST_F(Formula, NamesTheLineOfTextInANumericResponse) {
   std::ofstream(path("text.csv")) << "y,x\n1,2\nthree,3\n4,5\n";
   refuses(1, {"glm", "--data", "text.csv", "--formula", "y ~ x", "--family", "gaussian", "--out", "none"},
           {"text.csv:3", "\"three\"", "missing values"});
+  // As spreadsheets of many countries write them: all with commas, or only those that need one.
+  put("commas.csv", "y;x\n1,5;2\n2,5;3\n4,0;5\n");
+  put("some.csv", "y;x\n1;2\n2,5;3\n4;5\n");
+  for (const auto& [file, line, word] :
+       {std::tuple{"commas.csv", "commas.csv:2", "\"1,5\""}, {"some.csv", "some.csv:3", "\"2,5\""}})
+    refuses(1, {"glm", "--data", file, "--formula", "y ~ x", "--family", "gaussian", "--out", "none"},
+            {line, word, "decimal points"});
+}
+
+TEST_F(Formula, NewLevelsAndEqualNamesAreToldWithARemedy) {
+  ASSERT_EQ(glm("y ~ f", {"--family", "gaussian", "--draws", "20", "--out", "run"}).code, 0);
+  put("new.csv", "f\na\nc\n");
+  cannot("predict run --data new.csv", {"new.csv:3", "\"c\"", "leave such rows out"});
+  put("twice.csv", "y,x,x\n1,2,3\n");
+  refuses(1, {"glm", "--data", "twice.csv", "--formula", "y ~ x", "--family", "gaussian", "--out", "none"},
+          {"columns 2 and 3 both have the name x", "Rename"});
+}
+
+/// Effects of levels are judged by a note of their own, here as after the run.
+TEST_F(Formula, LaterCommandsJudgeARunByWhatItsTableShows) {
+  ASSERT_EQ(glm("y ~ x + (1 | s)", {"--family", "gaussian", "--draws", "200", "--out", "run"}).code, 0);
+  json summary = json::parse(get(path("run/summary.json")));
+  EXPECT_EQ(summary.at("shown").at("parameters"), 4);
+  double largest = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    largest = std::max(largest, summary["parameters"][i]["rhat"].get<double>());
+  EXPECT_EQ(summary.at("shown").at("max_rhat"), largest);
+  summary["max_rhat"] = 1.5;
+  summary["shown"]["max_rhat"] = 1.0;
+  put("run/summary.json", summary.dump());
+  EXPECT_THAT(onward("loo run").err, Not(HasSubstr("have not mixed")));
+  summary["shown"]["max_rhat"] = 1.2;
+  put("run/summary.json", summary.dump());
+  EXPECT_THAT(onward("loo run").err, HasSubstr("have not mixed (R-hat 1.200)"));
 }
 
 }  // namespace

@@ -140,8 +140,12 @@ TEST_F(GlmRefusals, WrongRequests) {
   wrong_usage("sample glm --x x.npy --y yes.npy", {"--family is missing", "poisson"});
   wrong_usage("sample glm --x x.npy --y yes.npy --family bernouli", {"bernoulli"});
   wrong_usage(line + "--link log", {"--link log", "probit"});
-  wrong_usage(line + "--prior normal", {"--prior normal", "SCALE"});
-  wrong_usage(line + "--prior normal:-1", {"--prior normal:-1", "above 0"});
+  wrong_usage(line + "--prior normal", {"the prior 'normal' cannot be read", "SCALE"});
+  wrong_usage(line + "--prior normal:-1", {"the prior 'normal:-1'", "above 0"});
+  refuses(2,
+          {"sample", "glm", "--x", "x.npy", "--y", "yes.npy", "--family", "bernoulli", "--prior",
+           "sd(g) ~ normal(0, 1)"},
+          {"sd(g)", "no groups"});
   wrong_usage(line + "--prior-intercept student-t:0:1", {"--prior-intercept student-t:0:1", "degrees"});
   wrong_usage("sample glm --x x.npy --y yes.npy --family gaussian --sigma 0", {"--sigma is 0"});
   wrong_usage("sample glm --x x.npy --y yes.npy --family negative-binomial --phi -2", {"--phi is -2"});

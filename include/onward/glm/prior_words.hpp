@@ -1,13 +1,15 @@
 #pragma once
 // Priors in words, as users of brms and Stan write them: "b ~ normal(0, 2.5)", "b[age] ~ student_t(3, 0, 1)",
-// "sd(g) ~ exponential(1)", "cor ~ lkj(2)". Several are separated by semicolons; later ones win where they
-// speak of the same.
+// "sd(g) ~ exponential(1)", "cor ~ lkj(2)". Several are separated by semicolons. One that names more
+// (a coefficient, a group, a column of it) wins over a general one, wherever it stands; of two that are
+// alike, the later one wins.
 
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "onward/error.hpp"
 #include "onward/glm/group_term.hpp"
 #include "onward/glm/posterior.hpp"
 
@@ -24,15 +26,26 @@ struct PriorStatement {
   double lkj = 1;      ///< of correlations
 };
 
-/// Throws UsageError with the sentence, the place in it and what is understood. "normal:2.5" and the like,
+/// A prior that cannot be read, or of something that the model does not have.
+class PriorError : public UsageError {
+ public:
+  PriorError(std::string_view statement, const std::string& message)
+      : UsageError(message), statement_(statement) {}
+  const std::string& statement() const { return statement_; }  ///< as it was written
+
+ private:
+  std::string statement_;
+};
+
+/// Throws PriorError with the sentence, the place in it and what is understood. "normal:2.5" and the like,
 /// without a "~", speak of all coefficients.
 std::vector<PriorStatement> parse_priors(std::string_view text);
 
 /// Puts what is said of coefficients, the intercept and the family's numbers into options. The names of
-/// columns are those of the options. Throws UsageError for columns that are not there, with the nearest.
+/// columns are those of the options. Throws PriorError for columns that are not there, with the nearest.
 void apply_priors(const std::vector<PriorStatement>& statements, bool intercept, PosteriorOptions& options);
 
-/// Puts what is said of groups over the default priors. Throws UsageError for groups that are not there.
+/// Puts what is said of groups over the default priors. Throws PriorError for groups that are not there.
 void apply_priors(const std::vector<PriorStatement>& statements, const std::vector<GroupTerm>& terms,
                   std::vector<GroupPriors>& priors);
 

@@ -10,4 +10,7 @@ namespace onward {
 /// doubles.
 std::optional<double> parse_decimal(std::string_view text);
 
+/// Whether the text would be such a number with a point in place of its comma.
+bool has_decimal_comma(std::string_view text);
+
 }  // namespace onward
