@@ -28,6 +28,7 @@ std::vector<Benchmark> cases() {
           {"csv", "CSV files into tables", quiet(csv)},
           {"glm", "regressions beside rstan's NUTS", glm_peers},
           {"regression", "regressions with and without groups, beside rstan's NUTS", regression},
+          {"million", "a million rows in crossed groups, which is one of the rows of regression", million},
           {"glm-kernels", "the inner loops of regressions", quiet(glm_kernels)},
           {"gradients", "gradients by forward chunks and by tape", quiet(gradients)},
           {"jets", "jets beside a plain evaluation", quiet(jets)},

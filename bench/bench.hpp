@@ -42,6 +42,7 @@ std::vector<Row> glm_kernels();
 std::vector<Row> glm_peers(const Hears& hears);  ///< the case glm
 std::vector<Row> logreg(const Hears& hears);
 std::vector<Row> regression(const Hears& hears);
+std::vector<Row> million(const Hears& hears);
 std::vector<Row> resume(const Hears& hears);
 std::vector<Row> net_cases(const Hears& hears);  ///< the case net
 std::vector<Row> netcdf(const Hears& hears);

@@ -13,6 +13,7 @@
 
 #include "onward/glm/mixed_posterior.hpp"
 #include "onward/random/stream.hpp"
+#include "onward/util/release.hpp"
 
 namespace onward::bench {
 
@@ -37,8 +38,7 @@ struct CrossedData {
     const auto slope = [&](double intercept, double own) {
       return slopes * (0.5 * intercept + std::sqrt(0.75) * own);
     };
-    a.level_of_row.resize(n);
-    b.level_of_row.resize(n);
+    std::vector<std::uint32_t> levels_of_a(n), levels_of_b(n);
     for (std::size_t i = 0; i < n; ++i) {
       stream.normals(2 + i, Purpose::noise, normals);
       stream.uniforms(2 + i, Purpose::accept, uniforms);
@@ -46,10 +46,10 @@ struct CrossedData {
       const auto level = [&](std::size_t levels, double u) {
         return i < levels ? i : static_cast<std::size_t>(u * static_cast<double>(levels));
       };
-      a.level_of_row[i] = static_cast<std::uint32_t>(level(in_a, uniforms[0]));
-      b.level_of_row[i] = static_cast<std::uint32_t>(level(in_b, uniforms[1]));
+      levels_of_a[i] = static_cast<std::uint32_t>(level(in_a, uniforms[0]));
+      levels_of_b[i] = static_cast<std::uint32_t>(level(in_b, uniforms[1]));
       double eta = -0.5 + 0.4 * normals[0] - 0.3 * normals[1];
-      const std::size_t in_level_a = a.level_of_row[i], in_level_b = b.level_of_row[i];
+      const std::size_t in_level_a = levels_of_a[i], in_level_b = levels_of_b[i];
       eta += 0.8 * effects_a[in_level_a] + 0.5 * effects_b[in_level_b];
       eta += slope(effects_a[in_level_a], slopes_a[in_level_a]) * normals[0] +
              slope(effects_b[in_level_b], slopes_b[in_level_b]) * normals[1];
@@ -57,6 +57,8 @@ struct CrossedData {
       x[2 * i + 1] = static_cast<float>(normals[1]);
       y[i] = uniforms[2] < 1 / (1 + std::exp(-eta)) ? 1 : 0;
     }
+    a.level_of_row = levels_of_a;
+    b.level_of_row = levels_of_b;
   }
 
   /// As a table with the columns y, x1, x2, a and b.
@@ -74,9 +76,9 @@ struct CrossedData {
     PosteriorOptions priors{
         .coefficients = Prior::normal(0, 2.5), .intercept = Prior::normal(0, 10), .centre = false};
     auto design = std::make_shared<Design>(Design::dense(std::span<const float>(x), rows, 2, true));
-    x = {};
+    release(x);
     auto outcomes = std::make_shared<Observations>(Family::bernoulli, y);
-    y = {};
+    release(y);
     std::vector<GroupTerm> terms;
     terms.push_back(std::move(a));
     terms.push_back(std::move(b));

@@ -19,6 +19,7 @@
 #include "onward/glm/model.hpp"
 #include "onward/util/clock.hpp"
 #include "onward/util/memory.hpp"
+#include "onward/util/release.hpp"
 #include "peers.hpp"
 #include "regression_data.hpp"
 #include "standard_error.hpp"
@@ -170,7 +171,7 @@ Million sample_million(std::size_t cores) {
       }));
   RegressionPosterior posterior(std::move(x), std::make_shared<Observations>(Family::bernoulli, y),
                                 plain_priors());
-  y = {};
+  release(y);
   const auto read = Clock::now();
   std::atomic<std::size_t> early{0};
   double first = 0;

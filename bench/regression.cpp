@@ -46,8 +46,11 @@ std::optional<nlohmann::json> by_rstan(const CrossedData& data, std::size_t core
     for (std::size_t j = 0; j < 2; ++j) columns[j * data.rows + i] = data.x[2 * i + j];
   write_doubles(folder / "x.bin", columns);
   write_doubles(folder / "y.bin", data.y);
-  write_doubles(folder / "a.bin", data.a.level_of_row, 1);
-  write_doubles(folder / "b.bin", data.b.level_of_row, 1);
+  for (const GroupTerm* term : {&data.a, &data.b}) {
+    std::vector<double> levels(data.rows);
+    for (std::size_t i = 0; i < data.rows; ++i) levels[i] = term->level_of_row[i];
+    write_doubles(folder / (term->factor + ".bin"), levels, 1);
+  }
   constexpr int draws = 200;
   auto result = run_peer("Rscript", "rstan_groups.R",
                          {folder.string(), std::to_string(data.rows), std::to_string(data.levels_a),
@@ -100,6 +103,7 @@ struct Million {
 /// From the file to the draws, in a process of its own: what `onward glm --data FILE` does and holds.
 Million sample_million(const fs::path& csv, const char* formula, std::size_t cores) {
   return in_child<Million>([&] {
+    return_large_arrays();  // as the program does
     const RunSettings settings{.draws = 150, .chains = 4, .threads = cores, .seed = 1};
     Model model = build(
         {"glm",
@@ -137,12 +141,17 @@ void add_million(std::vector<Row>& rows, std::size_t cores, const std::string& n
 
 }  // namespace
 
-std::vector<Row> regression(const Hears& hears) {
-  const std::size_t cores = core_count();
+std::vector<Row> million(const Hears& hears) {
   std::vector<Row> rows;
   hears("a million rows in crossed groups");
-  add_million(rows, cores, "bernoulli 1000000, crossed 10000 x 1000 levels", 0,
+  add_million(rows, core_count(), "bernoulli 1000000, crossed 10000 x 1000 levels", 0,
               "y ~ x1 + x2 + (1 | a) + (1 | b)");
+  return rows;
+}
+
+std::vector<Row> regression(const Hears& hears) {
+  const std::size_t cores = core_count();
+  std::vector<Row> rows = million(hears);
   hears("the same with correlated slopes");
   add_million(rows, cores, "bernoulli 1000000, crossed 10000 x 1000 levels, correlated slopes", 0.3,
               "y ~ x1 + x2 + (1 + x1 | a) + (1 + x2 | b)");

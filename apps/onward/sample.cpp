@@ -14,6 +14,7 @@
 #include "onward/record/earlier.hpp"
 #include "onward/run/setting_fields.hpp"
 #include "onward/util/clock.hpp"
+#include "onward/util/memory.hpp"
 #include "program.hpp"
 #include "progress_bar.hpp"
 #include "sample_plan.hpp"
@@ -207,6 +208,7 @@ int sample_model(SampleSettings& s) {
   read_words(s);
   check_memory(s.run, s.keep == "draws", s.spec.options.value("dim", std::size_t{1}));
   check_folder(s);
+  if (s.spec.kind == "glm") return_large_arrays();  // a table, and what is made of it, come and go
   Plan plan = make_plan(s);
   note_changed_files(s, plan.model);
   Recorder& recorder = *plan.recorder;

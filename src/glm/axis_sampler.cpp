@@ -10,6 +10,7 @@
 #include "onward/error.hpp"
 #include "onward/glm/softmax.hpp"
 #include "onward/util/memory.hpp"
+#include "onward/util/release.hpp"
 #include "sweeps.hpp"
 
 namespace onward::glm {
@@ -135,7 +136,7 @@ void AxisChainMaker::prepare(const RunSettings& settings, ThreadPool& pool, cons
                 at.begin() + static_cast<std::ptrdiff_t>(k * s.width()));
     s.columns.reset();  // the scout's way is over: room for the matrices of the classes
     const Whitening last = coordinates(weights);
-    weights = {};
+    release(weights);
     give_back_memory();  // theirs would stay with the process, and the columns come on top
     s.use(last, at, pool, true);
   }

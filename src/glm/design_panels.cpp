@@ -2,6 +2,7 @@
 // columns that a matrix makes of it.
 
 #include "onward/glm/design.hpp"
+#include "onward/util/release.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -72,8 +73,8 @@ PanelColumns::PanelColumns(Design&& x, const Eigen::MatrixXd& matrix, ThreadPool
   if (x.storage() != Storage::floats || x.intercept_) {
     values_.resize(size);
     fill(x, matrix, pool);
-    x.floats_ = {};
-    x.bytes_ = {};
+    release(x.floats_);
+    release(x.bytes_);
     return;
   }
   x.floats_.resize(size, 0.0f);

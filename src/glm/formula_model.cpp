@@ -17,6 +17,7 @@
 #include "onward/util/decimal.hpp"
 #include "onward/util/memory.hpp"
 #include "onward/util/printable.hpp"
+#include "onward/util/release.hpp"
 #include "onward/util/suggest.hpp"
 
 namespace onward::glm {
@@ -132,7 +133,7 @@ std::vector<GroupTerm> terms_of(std::vector<formula::GroupTerm> groups) {
     term.factor = std::move(group.factor);
     term.levels = std::move(group.levels);
     term.level_of_row = group.level_of_row;
-    group.level_of_row = {};
+    release(group.level_of_row);
     term.columns = std::move(group.columns);
     for (auto& values : group.values) {
       Floats padded;
@@ -141,7 +142,7 @@ std::vector<GroupTerm> terms_of(std::vector<formula::GroupTerm> groups) {
         std::copy(values.begin(), values.end(), padded.begin());
       }
       term.values.push_back(std::move(padded));
-      values = {};
+      release(values);
     }
   }
   return terms;
@@ -267,17 +268,18 @@ FormulaParts read_formula(const OptionValues& given, ThreadPool& pool) {
   frame = make_frame(formula, table, frame_options);
   check_response(frame, table, parts.family);
   table.give_back_columns();  // the frame keeps those that predictors are made of
+  parts.terms = terms_of(std::move(frame.groups));
+  give_back_memory();  // what columns and codes have left, before copies of y come on top
   parts.notes = table.notes();
   parts.notes.insert(parts.notes.end(), frame.notes.begin(), frame.notes.end());
   parts.y = observations_of(frame, table, parts.family);
-  frame.y = {};
+  release(frame.y);
   parts.options = posterior_options(given, parts.family, frame.intercept, frame.column_names);
   parts.options.intercept_name = "(Intercept)";
   parts.design = std::make_shared<Design>(Design::from_columns(
       frame.rows, frame.column_names.size(), frame.intercept,
       [&](std::size_t j, std::size_t first, std::span<double> out) { frame.column(j, first, out); },
-      frame.column_names, pool, frame.groups.empty()));  // with groups nobody transforms the columns
-  parts.terms = terms_of(std::move(frame.groups));
+      frame.column_names, pool, parts.terms.empty()));  // with groups nobody transforms the columns
   std::ranges::move(notes_on_groups(parts), std::back_inserter(parts.notes));
   parts.statements = parse_priors(given.text("prior"));
   return parts;

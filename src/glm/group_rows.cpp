@@ -11,10 +11,10 @@ namespace {
 constexpr std::size_t stretch = 1024;  // rows at a time: their buffers stay in the nearest cache
 using Buffer = std::array<float, stretch>;
 
-/// A shift of each row, by the level it belongs to.
-inline float shift(const GroupTerm& term, std::size_t row, const float* delta) {
+/// A shift of a row, by the level it belongs to.
+inline float shift(const GroupTerm& term, std::size_t row, std::size_t level, const float* delta) {
   const std::size_t q = term.width();
-  const float* of_level = delta + term.level_of_row[row] * q;
+  const float* of_level = delta + level * q;
   float sum = 0;
   for (std::size_t c = 0; c < q; ++c) sum += term.value(c, row) * of_level[c];
   return sum;
@@ -32,11 +32,11 @@ GroupRows::GroupRows(const Observations& y, const GroupTerm& term) : y_(y), term
   part_rows_ = (pieces + parts_ - 1) / parts_ * piece_rows;
 }
 
-void GroupRows::sums_of_part(std::size_t begin, std::size_t end, const float* eta, const float* delta,
-                             std::span<const double> of_family, double* out) const {
+template <class Code>
+void GroupRows::sums_of_part(std::size_t begin, std::size_t end, const Code* level, const float* eta,
+                             const float* delta, std::span<const double> of_family, double* out) const {
   alignas(64) Buffer place, value, slope, weight;
   const std::size_t q = term_.width(), each = numbers();
-  const std::uint32_t* level = term_.level_of_row.data();
   const bool ones = is_intercept(term_);
   for (std::size_t first = begin; first < end; first += stretch) {
     const std::size_t count = std::min(stretch, end - first);
@@ -45,7 +45,8 @@ void GroupRows::sums_of_part(std::size_t begin, std::size_t end, const float* et
       if (ones)
         for (std::size_t i = 0; i < count; ++i) place[i] = at[i] + delta[level[first + i]];
       else
-        for (std::size_t i = 0; i < count; ++i) place[i] = at[i] + shift(term_, first + i, delta);
+        for (std::size_t i = 0; i < count; ++i)
+          place[i] = at[i] + shift(term_, first + i, level[first + i], delta);
       // Rows of the last register that do not exist.
       std::fill(
           place.begin() + static_cast<std::ptrdiff_t>(count),
@@ -83,14 +84,29 @@ void GroupRows::sums(const float* eta, const float* delta, std::span<const doubl
   const std::size_t rows = y_.rows(), size = term_.count() * numbers();
   thread_local std::vector<double> all;
   auto& parts = all;
-  parts.assign((parts_ - 1) * size, 0.0);
   std::fill(out.begin(), out.end(), 0.0);
-  pool.for_each(parts_, [&](std::size_t p) {
-    sums_of_part(std::min(p * part_rows_, rows), std::min((p + 1) * part_rows_, rows), eta, delta, of_family,
-                 p == 0 ? out.data() : parts.data() + (p - 1) * size);
-  });
-  for (std::size_t p = 1; p < parts_; ++p)
-    for (std::size_t i = 0; i < size; ++i) out[i] += parts[(p - 1) * size + i];
+  const auto sum_part = [&](std::size_t p, double* to) {
+    term_.level_of_row.visit([&](const auto* level) {
+      sums_of_part(std::min(p * part_rows_, rows), std::min((p + 1) * part_rows_, rows), level, eta, delta,
+                   of_family, to);
+    });
+  };
+  const auto add = [&](const double* part) {
+    for (std::size_t i = 0; i < size; ++i) out[i] += part[i];
+  };
+  if (pool.threads() == 1) {  // one part after the other in the same memory: the same sums, in the same order
+    sum_part(0, out.data());
+    for (std::size_t p = 1; p < parts_; ++p) {
+      parts.assign(size, 0.0);
+      sum_part(p, parts.data());
+      add(parts.data());
+    }
+    return;
+  }
+  parts.assign((parts_ - 1) * size, 0.0);
+  pool.for_each(parts_,
+                [&](std::size_t p) { sum_part(p, p == 0 ? out.data() : parts.data() + (p - 1) * size); });
+  for (std::size_t p = 1; p < parts_; ++p) add(parts.data() + (p - 1) * size);
 }
 
 void GroupRows::move(float* eta, const float* delta, ThreadPool& pool) const {
@@ -100,19 +116,24 @@ void GroupRows::move(float* eta, const float* delta, ThreadPool& pool) const {
 }
 
 void GroupRows::move(std::size_t begin, std::size_t end, float* eta, const float* delta) const {
-  if (is_intercept(term_))
-    for (std::size_t i = begin; i < end; ++i) eta[i - begin] += delta[term_.level_of_row[i]];
-  else
-    for (std::size_t i = begin; i < end; ++i) eta[i - begin] += shift(term_, i, delta);
+  const bool ones = is_intercept(term_);
+  term_.level_of_row.visit([&](const auto* level) {
+    if (ones)
+      for (std::size_t i = begin; i < end; ++i) eta[i - begin] += delta[level[i]];
+    else
+      for (std::size_t i = begin; i < end; ++i) eta[i - begin] += shift(term_, i, level[i], delta);
+  });
 }
 
 void GroupRows::direction(std::size_t column, std::span<const float> effects, std::size_t begin,
                           std::size_t end, float* out) const {
   const Floats& z = term_.values[column];
-  if (z.empty())
-    for (std::size_t i = begin; i < end; ++i) out[i - begin] = effects[term_.level_of_row[i]];
-  else
-    for (std::size_t i = begin; i < end; ++i) out[i - begin] = z[i] * effects[term_.level_of_row[i]];
+  term_.level_of_row.visit([&](const auto* level) {
+    if (z.empty())
+      for (std::size_t i = begin; i < end; ++i) out[i - begin] = effects[level[i]];
+    else
+      for (std::size_t i = begin; i < end; ++i) out[i - begin] = z[i] * effects[level[i]];
+  });
 }
 
 }  // namespace onward::glm

@@ -32,8 +32,9 @@ class GroupRows {
                  float* out) const;
 
  private:
-  void sums_of_part(std::size_t begin, std::size_t end, const float* eta, const float* delta,
-                    std::span<const double> of_family, double* out) const;
+  template <class Code>
+  void sums_of_part(std::size_t begin, std::size_t end, const Code* level, const float* eta,
+                    const float* delta, std::span<const double> of_family, double* out) const;
   const Observations& y_;
   const GroupTerm& term_;
   std::size_t parts_, part_rows_;

@@ -10,6 +10,7 @@
 #include "onward/glm/family.hpp"
 #include "onward/glm/spread.hpp"
 #include "onward/simd/special.hpp"
+#include "onward/util/release.hpp"
 
 namespace onward::glm {
 namespace {
@@ -200,7 +201,7 @@ void Observations::prepare_rows() {
     case Family::bernoulli:
       if (weights_.empty()) {
         fill(first_, [&](std::size_t i) { return y(i) - 0.5; });
-        y_ = {};
+        release(y_);
       } else {
         fill(first_, [&](std::size_t i) { return w(i) * y(i); });
         fill(second_, [&](std::size_t i) { return w(i) * (1 - y(i)); });

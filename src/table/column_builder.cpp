@@ -7,6 +7,7 @@
 
 #include "csv_number.hpp"
 #include "onward/util/decimal.hpp"
+#include "onward/util/release.hpp"
 
 namespace onward::detail {
 namespace {
@@ -54,7 +55,7 @@ bool ColumnBuilder::add(std::size_t row, std::size_t line, std::string_view text
       mode_ = Mode::spoiled;
       text_among_numbers_ = TextAmongNumbers{.line = line, .text = std::string(text)};
     }
-    pending_ = {};
+    release(pending_);
     numbers_ = {};
   }
   if (mode_ != Mode::text) return false;
@@ -82,7 +83,7 @@ bool ColumnBuilder::has_decimal_commas() const {
 }
 
 Column ColumnBuilder::finish(std::size_t rows, bool infer) {
-  pending_ = {};
+  release(pending_);
   if (mode_ == Mode::number) return Column::numbers(name_, std::move(numbers_), rows);
   const auto& words = levels_.words();
   if (infer && !words.empty() &&

@@ -31,6 +31,14 @@ void give_back_memory() {
   malloc_trim(0);
 #endif
 }
+void return_large_arrays() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 1 << 18);
+  // Which the call above would otherwise leave at its least: the end of the heap would come and go all the
+  // time.
+  mallopt(M_TRIM_THRESHOLD, 1 << 21);
+#endif
+}
 double machine_bytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
 }

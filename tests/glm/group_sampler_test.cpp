@@ -40,8 +40,9 @@ struct Small {
       glm::GroupTerm one;
       one.factor = std::move(factor);
       for (std::size_t l = 0; l < levels; ++l) one.levels.push_back(std::to_string(l));
-      for (std::size_t i = 0; i < rows; ++i)
-        one.level_of_row.push_back(static_cast<std::uint32_t>(level_of(i)));
+      std::vector<std::uint32_t> codes;
+      for (std::size_t i = 0; i < rows; ++i) codes.push_back(static_cast<std::uint32_t>(level_of(i)));
+      one.level_of_row = codes;
       one.columns = {"Intercept"};
       one.values.resize(1);
       return one;

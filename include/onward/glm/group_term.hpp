@@ -3,22 +3,22 @@
 // own, which come from a common normal distribution with standard deviations and correlations to be
 // estimated.
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "onward/glm/family.hpp"
+#include "onward/glm/level_codes.hpp"
 #include "onward/glm/prior.hpp"
 
 namespace onward::glm {
 
 /// The columns of one term and the level that each row belongs to.
 struct GroupTerm {
-  std::string factor;                       ///< "g"
-  std::vector<std::string> levels;          ///< what the levels are called
-  std::vector<std::uint32_t> level_of_row;  ///< one for each row, below levels.size()
-  std::vector<std::string> columns;         ///< "Intercept", "x", ...
-  std::vector<Floats> values;               ///< of each column, padded; empty for a column of ones
+  std::string factor;                ///< "g"
+  std::vector<std::string> levels;   ///< what the levels are called
+  LevelCodes level_of_row;           ///< one for each row, below levels.size()
+  std::vector<std::string> columns;  ///< "Intercept", "x", ...
+  std::vector<Floats> values;        ///< of each column, padded; empty for a column of ones
 
   std::size_t width() const { return columns.size(); }
   std::size_t count() const { return levels.size(); }
