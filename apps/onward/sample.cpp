@@ -239,6 +239,7 @@ int sample_model(SampleSettings& s) {
   // The files first: whoever reads stdout may be gone. But what was sampled is shown even if they fail.
   recorder.close(run);
   end_when_told();  // every draw is on disk
+  plan.release_data();
   const SampledDraws sampled = summarise_run(run, s.quiet);
   const ordered_json result =
       recorder.finish(run, sampled, s.all_parameters ? sampled.parameters.size() : std::size_t{1000});

@@ -50,6 +50,16 @@ Plan make_plan(SampleSettings& s) {
   return plan;
 }
 
+void Plan::release_data() {
+  maker.reset();
+  target.reset();
+  static_cast<void>(AnyTarget(std::move(model.target)));
+  model.own_sampler.reset();
+  model.log_likelihood = {};
+  model.check_data = {};
+  model.data.clear();
+}
+
 void check_memory(const RunSettings& s, bool keeps_draws, std::size_t parameters) {
   // A chain has its draws, some vectors of its own and a little besides, which counts where chains are many.
   constexpr double own_vectors = 10, own_bytes = 8192;

@@ -17,6 +17,9 @@ struct Plan {
   /// would then be in memory twice.
   std::optional<AnyTarget> target;
   std::unique_ptr<Recorder> recorder;
+
+  /// Everything is drawn: lets go of the data, so that summaries and pictures do not come on top of them.
+  void release_data();
 };
 
 /// Builds the model; fills in what the user left open.
