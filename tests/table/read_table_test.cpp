@@ -236,7 +236,7 @@ TEST_F(ReadTable, ErrorsNameFileLineAndColumn) {
   EXPECT_THAT(error("a,b\n1,2\n\n1,2,3,4\n"), HasSubstr("data.csv:4: the line has 4 fields"));
   EXPECT_THAT(error("a,b\n1,\"2\n3,4\n"), HasSubstr("data.csv:2: a quote is opened here and never closed"));
   EXPECT_THAT(error("a,b\n1,\"x\"y\n"), HasSubstr("data.csv:2: y follows the closing quote of \"x\""));
-  EXPECT_THAT(error("a,a\n1,2\n"), HasSubstr("data.csv:1: two columns have the name a"));
+  EXPECT_THAT(error("a,a\n1,2\n"), HasSubstr("data.csv:1: columns 1 and 2 both have the name a"));
   EXPECT_THAT(error("a,,c\n1,2,3\n"), HasSubstr("data.csv:1: column 2 of the header has no name"));
   EXPECT_THAT(error("a,b\n"), HasSubstr("data.csv has a header and no rows"));
   EXPECT_THAT(error(""), HasSubstr("data.csv is empty"));
