@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "notes.hpp"
+#include "onward/io/loo_json.hpp"
 
 namespace onward::app {
 namespace {
@@ -114,33 +115,7 @@ std::string words_on_difference(const std::string& folder, const std::string& be
 
 ordered_json estimate_json(const Judged& judged) {
   ordered_json json{{"folder", judged.folder}, {"model", judged.model}};
-  const auto add = [&](const std::string& name, const Estimate& estimate) {
-    json[name] = estimate.value;
-    json["se_" + name] = estimate.se;
-  };
-  const auto shape = [&](const auto& result) {
-    json["chains"] = result.chains;
-    json["draws"] = result.draws;
-    json["observations"] = result.points.size();
-  };
-  if (const Loo* result = std::get_if<Loo>(&judged.result)) {
-    shape(*result);
-    add("elpd_loo", result->elpd);
-    add("p_loo", result->p);
-    add("looic", result->looic);
-    json["mcse_elpd_loo"] = result->mcse();
-    json["pareto_k"] = {{"good", result->k_counts[0]},
-                        {"ok", result->k_counts[1]},
-                        {"bad", result->k_counts[2]},
-                        {"very_bad", result->k_counts[3]}};
-  } else {
-    const Waic& criterion = std::get<Waic>(judged.result);
-    shape(criterion);
-    add("elpd_waic", criterion.elpd);
-    add("p_waic", criterion.p);
-    add("waic", criterion.waic);
-    json["p_waic_above_0.4"] = criterion.p_above_limit;
-  }
+  json.update(std::visit([](const auto& result) { return loo_json(result); }, judged.result));
   return json;
 }
 

@@ -47,6 +47,17 @@ std::string model_help(const CLI::App& command, const ModelKind& kind, bool for_
          "\n";
 }
 
+/// The kind that a model's word names: that of plugin:FILE is plugin.
+const ModelKind& kind_of(const std::string& word) {
+  const std::string stem = word.substr(0, word.find(':'));
+  const bool has_subject = stem.size() < word.size();
+  const ModelKind& kind = model_registry().find(has_subject ? stem : word);
+  if (has_subject && kind.subject.empty())
+    throw UsageError(
+        fmt::format("nothing can follow {} and a colon: write the model as {} alone", stem, stem));
+  return kind;
+}
+
 }  // namespace
 
 std::string typed_option(const Option& option) {
@@ -93,14 +104,17 @@ void add_model_options(CLI::App& command, ModelWords& words, bool for_runs, cons
   command.formatter(std::make_shared<HelpFormatter>(
       [&command, &words, for_runs](std::size_t width) -> std::optional<std::string> {
         if (words.kind.empty()) return std::nullopt;
-        return model_help(command, model_registry().find(words.kind), for_runs, width);
+        return model_help(command, kind_of(words.kind), for_runs, width);
       }));
 }
 
 ModelSpec spec_of(const ModelWords& words) {
-  const ModelKind& kind = model_registry().find(words.kind);
+  const ModelKind& kind = kind_of(words.kind);
   ModelSpec spec{kind.name};
-  for (const auto& [field, value] : words.values) {
+  std::map<std::string, std::string> values = words.values;
+  if (const auto colon = words.kind.find(':'); colon != std::string::npos)
+    values[kind.subject] = words.kind.substr(colon + 1);
+  for (const auto& [field, value] : values) {
     if (value.empty()) continue;
     const auto option = std::ranges::find(kind.options, field, &Option::name);
     if (option == kind.options.end()) {

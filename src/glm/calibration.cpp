@@ -29,7 +29,7 @@ struct Prototype {
   explicit Prototype(const ModelSpec& spec) {
     const OptionValues given("glm", model_registry().find("glm").options, spec.options);
     const auto pool = std::make_shared<ThreadPool>(1);
-    parts = read_formula(given, *pool);
+    parts = read_formula(given, {}, *pool);
     if (parts.family == Family::categorical)
       throw UsageError("`family` categorical cannot be calibrated yet: take one of the others");
     if (!parts.frame.weights.empty())

@@ -252,14 +252,15 @@ std::vector<std::string> notes_on_groups(const FormulaParts& parts) {
 
 }  // namespace
 
-FormulaParts read_formula(const OptionValues& given, ThreadPool& pool) {
+FormulaParts read_formula(const OptionValues& given, const BuildFor& what_for, ThreadPool& pool) {
   check_together(given);
   FormulaParts parts;
   parts.family = family_of(given);
   const formula::Formula formula(given.text("formula"));
   ReadTableOptions reading = table_options(given);
   if (!formula.has_dot()) reading.keep = formula.variables();
-  Table table = read_table(given.text("data"), reading);
+  const Table* const in_memory = what_for.table(given, "data");
+  Table table = in_memory != nullptr ? *in_memory : read_table(given.text("data"), reading);
   formula::FrameOptions frame_options;
   if (given.text("contrasts") == "sum") frame_options.contrasts = formula::Contrasts::sum;
   if (given.text("missing") == "refuse") frame_options.missing = formula::Missing::refuse;
@@ -295,7 +296,7 @@ std::vector<GroupPriors> group_priors(const FormulaParts& parts, const Regressio
 Model build_from_formula(const OptionValues& given, const BuildFor& what_for) {
   auto pool =
       std::make_shared<ThreadPool>(what_for.run != nullptr ? threads_or_all(what_for.run->threads) : 1);
-  FormulaParts parts = read_formula(given, *pool);
+  FormulaParts parts = read_formula(given, what_for, *pool);
   formula::Frame& frame = parts.frame;
   frame.design.reset();  // and with it the columns of the table
   give_back_memory();
@@ -365,7 +366,7 @@ FittedRegression FittedRegression::from_json(const nlohmann::ordered_json& model
 std::vector<Option> formula_options() {
   using enum Option::Type;
   return {
-      {.name = "data", .type = file, .help = "a table: CSV with a header line, plain or .gz"},
+      {.name = "data", .type = table, .help = "a table: CSV with a header line, plain or .gz"},
       {.name = "formula", .help = "what is explained by what, as in R and lme4: \"y ~ x1 + x2 + (1 | g)\""},
       {.name = "contrasts",
        .type = word,

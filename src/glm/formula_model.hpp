@@ -23,7 +23,7 @@ struct FormulaParts {
 };
 
 /// `given` has the options `data` and `formula`.
-FormulaParts read_formula(const OptionValues& given, ThreadPool& pool);
+FormulaParts read_formula(const OptionValues& given, const BuildFor& what_for, ThreadPool& pool);
 
 /// The default priors of the terms, and what is said of them in words. Throws UsageError for words about
 /// groups that are not there.

@@ -64,6 +64,18 @@ ordered_json Model::to_json() const {
   return json;
 }
 
+const Table* BuildFor::table(const OptionValues& options, const std::string& field) const {
+  const std::string word = options.text(field);
+  const auto name = name_in_memory(word);
+  if (!name) return nullptr;
+  if (const auto found = tables.find(*name); found != tables.end()) return &found->second;
+  throw Error(
+      fmt::format("`{}` {} is a table in memory, and it was not handed over: hand it over under that name, "
+                  "or save it to a "
+                  "CSV file and name that",
+                  field, word));
+}
+
 ArraySource BuildFor::array(const OptionValues& options, const std::string& field) const {
   const std::string word = options.text(field);
   const auto name = name_in_memory(word);

@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include "../../models/kinds.hpp"
+#include "../data/md5.hpp"
 #include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
 #include "onward/glm/model.hpp"
 #include "onward/util/suggest.hpp"
+#include "plugin.hpp"
 
 namespace onward {
 namespace {
@@ -31,6 +33,31 @@ ordered_json fingerprint_json(const Array& array) {
   return json;
 }
 
+/// Of names, levels and values: two tables that models cannot tell apart have the same.
+ordered_json fingerprint_json(const Table& table) {
+  detail::Md5 md5;
+  std::vector<double> rows(1 << 14);
+  std::vector<std::string> names;
+  for (std::size_t j = 0; j < table.columns(); ++j) {
+    const Column& column = table.column(j);
+    names.push_back(column.name());
+    for (const auto& level : column.levels())
+      md5.update(std::as_bytes(std::span(level.c_str(), level.size() + 1)));
+    for (std::size_t i = 0; i < table.rows(); i += rows.size()) {
+      const std::span part = std::span(rows).first(std::min(rows.size(), table.rows() - i));
+      column.read(i, part);
+      md5.update(std::as_bytes(part));
+    }
+  }
+  return {{"rows", table.rows()}, {"columns", names}, {"md5", md5.hex()}};
+}
+
+ordered_json fingerprint_in_memory(const std::string& name, const BuildFor& what_for) {
+  if (const auto table = what_for.tables.find(name); table != what_for.tables.end())
+    return fingerprint_json(table->second);
+  return fingerprint_json(what_for.arrays.at(name));
+}
+
 /// In whatever order their fields are: files that were read may have another.
 bool same(const ordered_json& a, const ordered_json& b) { return nlohmann::json(a) == nlohmann::json(b); }
 
@@ -40,8 +67,9 @@ void check_arrays(const OptionValues& values, std::span<const Option> options, c
   for (const auto& [name, array] : what_for.arrays) array.check("the array " + name);
   for (const auto& option : options) {
     if (option.type == Option::Type::array) what_for.array(values, option.name);
+    if (option.type == Option::Type::table) what_for.table(values, option.name);
     if (option.type == Option::Type::file && name_in_memory(values.text(option.name)))
-      throw UsageError(fmt::format("`{}` {} is an array in memory, but a file is needed: {}", option.name,
+      throw UsageError(fmt::format("`{}` {} is in memory, but a file is needed: {}", option.name,
                                    values.text(option.name), option.help));
   }
 }
@@ -51,12 +79,12 @@ void check_arrays(const OptionValues& values, std::span<const Option> options, c
 void check_files(const ModelSpec& spec, const BuildFor& what_for) {
   for (const auto& [file, print] : spec.files.items()) {
     if (const auto name = name_in_memory(file)) {
-      const auto found = what_for.arrays.find(*name);
-      if (found != what_for.arrays.end() && !same(fingerprint_json(found->second), print))
-        throw Error(
-            fmt::format("the array {} is not the one that {} was specified with: hand over that one, or "
-                        "specify the model anew",
-                        *name, spec.kind));
+      const bool handed_over = what_for.arrays.contains(*name) || what_for.tables.contains(*name);
+      if (handed_over && !same(fingerprint_in_memory(*name, what_for), print))
+        throw Error(fmt::format(
+            "what is handed over as {} is not the one that {} was specified with: hand over that one, or "
+            "specify the model anew",
+            *name, spec.kind));
       continue;
     }
     if (!std::filesystem::exists(file))
@@ -72,6 +100,7 @@ void check_files(const ModelSpec& spec, const BuildFor& what_for) {
 ModelRegistry::ModelRegistry() {
   models::register_models(*this);
   glm::register_models(*this);
+  add(detail::plugin_kind());
 }
 
 void ModelRegistry::add(ModelKind kind) {
@@ -113,7 +142,7 @@ Model ModelRegistry::build(const ModelSpec& spec, const BuildFor& what_for) cons
   if (what_for.checksums)
     for (const auto& file : OptionValues(kind.name, kind.options, model.spec.options).files()) {
       const auto name = name_in_memory(file);
-      model.spec.files[file] = name ? fingerprint_json(what_for.arrays.at(*name)) : fingerprint_json(file);
+      model.spec.files[file] = name ? fingerprint_in_memory(*name, what_for) : fingerprint_json(file);
     }
   // A kind that knows the words of a start has set it.
   if (!what_for.start.empty() && model.start.word != what_for.start)

@@ -391,6 +391,7 @@ void register_models(ModelRegistry& registry) {
   registry.add({.name = "net",
                 .summary = "a neural network, described by a JSON file, on arrays or images",
                 .options = describe_options(),
+                .depends_on_run = true,
                 .has_arrays = true,
                 .build = build_network});
 }

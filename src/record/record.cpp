@@ -40,14 +40,19 @@ RunSettings as_it_began(const std::filesystem::path& folder, const RunSettings& 
   return settings;
 }
 
-}  // namespace
-
-SampledDraws summarise_draws(const Run& run, const std::function<void(std::size_t)>& done) {
+SampledDraws count_draws(const Run& run) {
   SampledDraws sampled;
   for (const auto& chain : run.chains) {
     if (chain.draws == 0) continue;
     sampled.draws = ++sampled.chains == 1 ? chain.draws : std::min(sampled.draws, chain.draws);
   }
+  return sampled;
+}
+
+}  // namespace
+
+SampledDraws summarise_draws(const Run& run, const std::function<void(std::size_t)>& done) {
+  SampledDraws sampled = count_draws(run);
   // Draws that were not kept say nothing.
   if (!keeps_draws(run)) return sampled;
   const auto drawn = [&](std::size_t i) {
@@ -81,7 +86,8 @@ Recorded record(Model model, RunSettings settings, const Recording& recording, c
   Recorded result{recorder.run(*maker, hooks), {}, {}};
   result.run.choice = std::move(choice);
   recorder.close(result.run);
-  result.summary = recorder.finish(result.run, summarise_draws(result.run));
+  result.summary = recorder.finish(
+      result.run, recording.summarise ? summarise_draws(result.run) : count_draws(result.run));
   if (recorder.folder()) result.folder = recorder.folder()->path();
   recorder.rethrow();
   return result;

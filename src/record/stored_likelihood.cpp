@@ -83,26 +83,19 @@ Model build_again(const fs::path& folder, const ordered_json& run) {
   }
 }
 
+Error no_observations(const std::string& what, const Model& model) {
+  return Error(
+      fmt::format("{} is of {}, which has no log likelihood of single observations: regressions have one",
+                  what, model.spec.kind));
+}
+
 }  // namespace
 
-StoredLikelihood read_stored_likelihood(const fs::path& folder,
-                                        const std::function<void(std::size_t, std::size_t)>& reading) {
-  const ordered_json run = read_run_json(folder);
-  require_posterior_draws(folder, run);
-  const auto files = files_of_draws(folder);
-  const Model model = build_again(folder, run);
-  if (!model.log_likelihood)
-    throw Error(
-        fmt::format("the run in {} is of {}, which has no log likelihood of single observations: "
-                    "regressions have one",
-                    folder.string(), model.spec.kind));
+StoredLikelihood likelihood_at(const Model& model, StoredDraws draws) {
+  if (!model.log_likelihood) throw no_observations("the run", model);
   StoredLikelihood stored;
   stored.kind = model.spec.kind;
   stored.observed = hash_of_outcomes(model);
-  StoredDraws& draws = stored.files;
-  draws = read_stored_draws(files, [&](std::size_t done) {
-    if (reading) reading(done, files.size());
-  });
   const auto likelihood = std::make_shared<const LogLikelihood>(model.log_likelihood());
   const std::size_t width = model.names.size(), observations = likelihood->shape.size();
   const auto values = std::make_shared<const std::vector<double>>(draws.rows(model.names));
@@ -123,6 +116,7 @@ StoredLikelihood read_stored_likelihood(const fs::path& folder,
   stored.rows_of_data = observations;
   stored.rows = rows_that_count(model, observations);
   stored.log_likelihood = {observations, draws.chains, draws.draws, read};
+  stored.files = std::move(draws);
   if (stored.rows.empty()) return stored;
   stored.log_likelihood.observations = stored.rows.size();
   stored.log_likelihood.at = [read, rows = stored.rows](std::size_t draw, std::size_t first,
@@ -134,6 +128,18 @@ StoredLikelihood read_stored_likelihood(const fs::path& folder,
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = all[rows[first + i] - begin];
   };
   return stored;
+}
+
+StoredLikelihood read_stored_likelihood(const fs::path& folder,
+                                        const std::function<void(std::size_t, std::size_t)>& reading) {
+  const ordered_json run = read_run_json(folder);
+  require_posterior_draws(folder, run);
+  const auto files = files_of_draws(folder);
+  const Model model = build_again(folder, run);
+  if (!model.log_likelihood) throw no_observations("the run in " + folder.string(), model);
+  return likelihood_at(model, read_stored_draws(files, [&](std::size_t done) {
+                         if (reading) reading(done, files.size());
+                       }));
 }
 
 }  // namespace onward

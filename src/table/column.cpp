@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "level_table.hpp"
 #include "onward/error.hpp"
+#include "onward/io/npy.hpp"
+#include "onward/util/printable.hpp"
 
 namespace onward {
 namespace {
@@ -84,6 +87,43 @@ std::size_t NumberBlocks::memory() const {
   return bytes;
 }
 
+template <class F>
+auto NumberView::with_type(F&& f) const {
+  return std::visit(
+      [&]<class T>(T) {
+        return f([this](std::size_t i) {
+          T value;  // entries need not be aligned
+          std::memcpy(&value, first_ + static_cast<std::ptrdiff_t>(i) * stride_, sizeof(T));
+          return static_cast<double>(value);
+        });
+      },
+      type_);
+}
+
+NumberView::NumberView(const std::string& column, std::string_view dtype, const std::byte* first,
+                       std::size_t rows, std::ptrdiff_t stride)
+    : first_(first), stride_(stride) {
+  if (element_bytes(dtype) == 0)
+    throw UsageError(
+        fmt::format("the column {} has entries of type '{}', which are not read: give little-endian numbers, "
+                    "such as column.astype('<f8')",
+                    printable(column), dtype));
+  detail::with_npy_type(dtype, [&](auto zero) { type_ = zero; });
+  with_type([&](const auto& entry) {
+    for (std::size_t i = 0; i < rows; ++i) missing_ += std::isnan(entry(i));
+  });
+}
+
+double NumberView::operator[](std::size_t i) const {
+  return with_type([i](const auto& entry) { return entry(i); });
+}
+
+void NumberView::read(std::size_t first, std::span<double> out) const {
+  with_type([&](const auto& entry) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = entry(first + i);
+  });
+}
+
 Column::Column(std::string name, ColumnKind kind, std::size_t rows)
     : name_(std::move(name)), kind_(kind), rows_(rows) {}
 
@@ -91,6 +131,14 @@ Column Column::numbers(std::string name, NumberBlocks blocks, std::size_t rows) 
   Column column(std::move(name), ColumnKind::number, rows);
   column.missing_ = blocks.missing();
   column.numbers_ = std::move(blocks);
+  return column;
+}
+
+Column Column::view(std::string name, std::string_view dtype, const std::byte* first, std::size_t rows,
+                    std::ptrdiff_t stride) {
+  Column column(std::move(name), ColumnKind::number, rows);
+  const NumberView& view = column.numbers_.emplace<NumberView>(column.name_, dtype, first, rows, stride);
+  column.missing_ = view.missing();
   return column;
 }
 
@@ -136,13 +184,14 @@ Column Column::logical(std::string name, std::vector<std::uint32_t> codes) {
 }
 
 double Column::number(std::size_t i) const {
-  if (kind_ == ColumnKind::number) return numbers_[i];
+  if (kind_ == ColumnKind::number)
+    return std::visit([i](const auto& numbers) { return numbers[i]; }, numbers_);
   return codes_[i] == missing_code ? std::numeric_limits<double>::quiet_NaN() : codes_[i];
 }
 
 void Column::read(std::size_t first, std::span<double> out) const {
   if (kind_ == ColumnKind::number) {
-    numbers_.read(first, out);
+    std::visit([&](const auto& numbers) { numbers.read(first, out); }, numbers_);
     return;
   }
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = number(first + i);
@@ -150,9 +199,9 @@ void Column::read(std::size_t first, std::span<double> out) const {
 
 std::string Column::spelling(std::size_t i) const {
   if (kind_ != ColumnKind::number) return codes_[i] == missing_code ? "NA" : levels_[codes_[i]];
-  const double value = numbers_[i];
+  const double value = number(i);
   if (std::isnan(value)) return "NA";
-  if (!numbers_.is_float(i) || !std::isfinite(value)) return spelled_number(value);
+  if (!is_float(i) || !std::isfinite(value)) return spelled_number(value);
   // What was 0.1 in the file is to be so again.
   const std::string shortest = fmt::format("{}", static_cast<float>(value));
   double decimal = value;
@@ -161,7 +210,8 @@ std::string Column::spelling(std::size_t i) const {
 }
 
 std::size_t Column::memory() const {
-  std::size_t bytes = numbers_.memory() + codes_.capacity() * sizeof(std::uint32_t);
+  std::size_t bytes = std::visit([](const auto& numbers) { return numbers.memory(); }, numbers_) +
+                      codes_.capacity() * sizeof(std::uint32_t);
   for (const auto& level : levels_) bytes += sizeof(std::string) + level.capacity();
   return bytes;
 }

@@ -68,6 +68,7 @@ void check_value(const Option& option, const ordered_json& value) {
     case Type::text:
     case Type::file:
     case Type::array:
+    case Type::table:
     case Type::word:
       if (!value.is_string()) unusable(option, shown(value), "it must be text");
       if (option.type == Type::word) check_word(option, value.get<std::string>());
@@ -110,6 +111,7 @@ std::string value_word(const Option& option) {
       return "WORD";
     case Type::file:
     case Type::array:
+    case Type::table:
     case Type::json:
       return "FILE";
     case Type::number:
@@ -231,7 +233,9 @@ std::optional<double> OptionValues::bytes(std::string_view name) const {
 std::vector<std::string> OptionValues::files() const {
   std::vector<std::string> files;
   for (const auto& option : known_) {
-    if (option.type != Type::file && option.type != Type::array && option.type != Type::json) continue;
+    if (option.type != Type::file && option.type != Type::array && option.type != Type::table &&
+        option.type != Type::json)
+      continue;
     const ordered_json* value = find(option.name);
     if (value != nullptr && value->is_string() && *value != "") files.push_back(value->get<std::string>());
   }

@@ -27,6 +27,7 @@
 #include "onward/io/run_folder.hpp"
 #include "onward/run/chain.hpp"
 #include "onward/run/run.hpp"
+#include "onward/table/table.hpp"
 #include "onward/target/target.hpp"
 #include "onward/util/option.hpp"
 
@@ -135,9 +136,13 @@ struct BuildFor {
   bool checksums = true;  ///< of files and arrays: they are read once more for that
   /// Arrays in memory, by the names that options call them: memory:NAME.
   std::map<std::string, Array> arrays = {};
+  /// Tables in memory, likewise.
+  std::map<std::string, Table> tables = {};
 
   /// What an option of type array names. Throws Error if it is an array in memory that is not among these.
   ArraySource array(const OptionValues& options, const std::string& field) const;
+  /// The table in memory that an option of type table names, or null if it names a file. Throws as array().
+  const Table* table(const OptionValues& options, const std::string& field) const;
 };
 
 /// By the registry of this process (registry.hpp). Throws UsageError for a specification that makes no sense,

@@ -17,6 +17,12 @@ struct ModelKind {
   std::vector<Option> options = {};
   /// The name of the sampler that models of this kind have besides the usual ones; empty if there is none.
   std::string own_sampler = {};
+  /// The option that a word after the name and a colon stands for: plugin:FILE is plugin with that file.
+  /// Empty if there is none.
+  std::string subject = {};
+  /// What is built depends on the run that it is for, so that a model that was built without one is built
+  /// anew.
+  bool depends_on_run = false;
   /// What is reported may be less than what is sampled: a run may be asked for all of it as arrays of floats.
   bool has_arrays = false;
   /// Builds it from options that are checked. Specification and files are filled in by who calls it, unless

@@ -43,6 +43,7 @@ struct Recording {
   bool log_likelihood = false;     ///< netcdf: also the log likelihood of each observation at each draw
   bool no_data = false;            ///< netcdf: without the data that the model was given
   double checkpoint_seconds = 30;  ///< 0: after warm-up and at the end alone
+  bool summarise = true;  ///< false: the summary has no parameters, which take time if draws are many
 
   bool has_format(const std::string& word) const;
   /// As run.json keeps it: how draws are kept, which a resumed run must not change.

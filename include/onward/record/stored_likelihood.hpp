@@ -12,6 +12,7 @@
 
 #include "onward/diagnostics/loo.hpp"
 #include "onward/io/stored_draws.hpp"
+#include "onward/model/model.hpp"
 
 namespace onward {
 
@@ -28,6 +29,9 @@ struct StoredLikelihood {
   /// Names, numbers and notes of the files of draws. The draws themselves are in memory once, and not here.
   StoredDraws files;
 };
+
+/// Of a model at draws of its parameters. Throws Error if the model has no single observations.
+StoredLikelihood likelihood_at(const Model& model, StoredDraws draws);
 
 /// Throws Error for a folder without a run or without draws, data that have changed, a model that has no
 /// single observations, and a run at a temperature other than 1. `reading` hears how many of all files of

@@ -40,6 +40,33 @@ class NumberBlocks {
   std::size_t missing_ = 0;
 };
 
+/// Numbers that lie elsewhere, one every `stride` bytes: a column of somebody's table, which is used where it
+/// is and must stay there.
+class NumberView {
+ public:
+  /// `dtype` is NumPy's word, such as "<f4". Throws UsageError, which names the column, if it is not known.
+  NumberView(const std::string& column, std::string_view dtype, const std::byte* first, std::size_t rows,
+             std::ptrdiff_t stride);
+
+  double operator[](std::size_t i) const;
+  void read(std::size_t first, std::span<double> out) const;
+  bool is_float(std::size_t) const { return std::holds_alternative<float>(type_); }
+  std::size_t missing() const { return missing_; }
+  std::size_t memory() const { return 0; }
+
+ private:
+  template <class F>
+  auto with_type(F&& f) const;
+
+  /// A number of the type that the entries have.
+  std::variant<double, float, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+               std::uint16_t, std::uint32_t, std::uint64_t>
+      type_;
+  const std::byte* first_;
+  std::ptrdiff_t stride_;
+  std::size_t missing_ = 0;
+};
+
 /// The first entry of a column that is no number, where entries before it were.
 struct TextAmongNumbers {
   std::size_t line = 0;
@@ -55,6 +82,9 @@ class Column {
   static Column numbers(std::string name, std::span<const std::int32_t> values);
   static Column numbers(std::string name, std::span<const std::int64_t> values);
   static Column numbers(std::string name, NumberBlocks blocks, std::size_t rows);
+  /// Numbers that stay where they are; see NumberView.
+  static Column view(std::string name, std::string_view dtype, const std::byte* first, std::size_t rows,
+                     std::ptrdiff_t stride);
   /// Text as a factor; the words in `na` are missing. Levels are sorted by their bytes, which for UTF-8 is
   /// the order of code points and what R's sort gives in the C locale.
   static Column text(std::string name, std::span<const std::string> values,
@@ -74,7 +104,10 @@ class Column {
   /// Numbers from row `first` on, as many as `out` has room for.
   void read(std::size_t first, std::span<double> out) const;
   /// Whether row i is kept as a float.
-  bool is_float(std::size_t i) const { return kind_ == ColumnKind::number && numbers_.is_float(i); }
+  bool is_float(std::size_t i) const {
+    return kind_ == ColumnKind::number &&
+           std::visit([i](const auto& numbers) { return numbers.is_float(i); }, numbers_);
+  }
   /// The code in row i of a factor or a logical column.
   std::uint32_t code(std::size_t i) const { return codes_[i]; }
   /// All codes of a factor or a logical column.
@@ -96,7 +129,7 @@ class Column {
   std::string name_;
   ColumnKind kind_;
   std::size_t rows_, missing_ = 0;
-  NumberBlocks numbers_;
+  std::variant<NumberBlocks, NumberView> numbers_;
   std::vector<std::uint32_t> codes_;
   std::vector<std::string> levels_;
   std::optional<TextAmongNumbers> text_among_numbers_;

@@ -33,6 +33,7 @@ struct Option {
     word,   ///< one of `words`
     file,   ///< the path of a file that is read
     array,  ///< the path of a .npy file that is read, or memory:NAME, an array that whoever builds hands over
+    table,  ///< the path of a CSV file that is read, or memory:NAME, a table that whoever builds hands over
     json,   ///< the path of a JSON file that is read, or the object itself
     number,  ///< within `range` if there is one; otherwise finite or not, as its user may have it
     count,   ///< a whole number, from `least` to `most`
@@ -85,7 +86,7 @@ class OptionValues {
   bool flag(std::string_view name) const;
   std::optional<double> bytes(std::string_view name) const;
 
-  /// Paths of all files that were given, in the order of the descriptions; arrays in memory too, as
+  /// Paths of all files that were given, in the order of the descriptions; what is in memory too, as
   /// memory:NAME.
   std::vector<std::string> files() const;
   /// What was given, in the order of the descriptions.

@@ -1,0 +1,208 @@
+"""Runs: what they give, how they are stopped and gone on with, and what is refused."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import warnings
+
+import numpy as np
+
+import onward
+
+
+def quiet(model="eight-schools", **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return onward.sample(model, **{"progress": False, "seed": 1, **settings})
+
+
+class Results(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.run_ = quiet(draws=200)
+
+    def test_arrays_have_names_and_shapes(self):
+        self.assertEqual({k: v.shape for k, v in self.run_.items()},
+                         {"mu": (4, 200), "tau": (4, 200), "theta": (4, 200, 8)})
+        self.assertEqual(self.run_.log_density.shape, (4, 200))
+        with self.assertRaisesRegex(KeyError, "they are"):
+            self.run_["nu"]
+
+    def test_the_same_seed_gives_the_same_bits(self):
+        again = quiet(draws=200, threads=1)
+        for name in again:
+            self.assertTrue((again[name] == self.run_[name]).all())
+        self.assertFalse((quiet(draws=200, seed=2)["mu"] == self.run_["mu"]).all())
+
+    def test_summary(self):
+        summary = self.run_.summary()
+        row = summary.loc["mu"]
+        self.assertAlmostEqual(row["mean"], self.run_["mu"].mean(), places=10)
+        self.assertIn("mu", repr(self.run_))
+        self.assertIn("<table", self.run_._repr_html_())
+
+    def test_xarray_and_netcdf(self):
+        data = self.run_.to_xarray()
+        self.assertEqual(data["theta"].dims[:2], ("chain", "draw"))
+        self.assertTrue((data["theta"].values == self.run_["theta"]).all())
+        import xarray
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.run_.to_netcdf(f"{folder}/draws.nc")
+            with xarray.open_dataset(f"{folder}/draws.nc", group="posterior") as back:
+                self.assertTrue((back["mu"].values == self.run_["mu"]).all())
+            with xarray.open_dataset(f"{folder}/draws.nc", group="sample_stats") as back:
+                self.assertTrue((back["lp"].values == self.run_.log_density).all())
+
+    def test_save(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.run_.save(f"{folder}/run")
+            self.assertIn("run.json", os.listdir(f"{folder}/run"))
+            with self.assertRaises(onward.Error):
+                self.run_.save(f"{folder}/run")
+            self.run_.save(f"{folder}/run", force=True)
+
+
+class Background(unittest.TestCase):
+    def test_a_handle_tells_and_stops(self):
+        handle = onward.sample("funnel", draws=10_000_000, sampler="rwm", blocking=False, progress=False, seed=1)
+        self.assertTrue(handle.running)
+        while handle.progress["steps_done"] == 0:
+            time.sleep(0.01)
+        with self.assertRaises(TimeoutError):
+            handle.wait(0.05)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = handle.stop()
+        self.assertEqual(run.ending, "interrupted")
+        self.assertFalse(handle.running)
+
+    def test_a_stopped_run_goes_on_to_the_same_bits(self):
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            whole = quiet("funnel", draws=20000, sampler="line-fmala", out=f"{folder}/whole")
+            handle = onward.sample("funnel", draws=20000, sampler="line-fmala", seed=1, out=f"{folder}/cut",
+                                   blocking=False, progress=False)
+            time.sleep(0.1)
+            handle.stop()
+            run = handle.resume().wait()
+            self.assertTrue((run["w"] == whole["w"]).all())
+            longer = handle.resume(draws=21000).wait()
+            self.assertEqual(longer["w"].shape, (4, 21000))
+
+    def test_a_handle_that_is_dropped_ends_its_run(self):
+        handle = onward.sample("funnel", draws=10_000_000, sampler="rwm", blocking=False, progress=False)
+        del handle
+        gc.collect()
+
+    def test_results_outlive_models(self):
+        run = quiet(onward.model("gaussian", dim=3), draws=100)
+        gc.collect()
+        self.assertIn("mean", run.summary())
+        self.assertIn("x", repr(run))
+
+    def test_two_threads_sample_at_once(self):
+        results = [None, None]
+
+        def work(i):
+            results[i] = quiet("eight-schools", draws=300)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        self.assertTrue((results[0]["mu"] == results[1]["mu"]).all())
+
+    def test_a_child_process_samples_too(self):
+        model = onward.glm("y ~ x", {"x": np.arange(20.0), "y": np.arange(20.0) % 3})
+        before = quiet(model, draws=100)["x"].sum()
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.write(write, repr(quiet(model, draws=100)["x"].sum()).encode())
+            finally:
+                os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as answer:
+            self.assertEqual(answer.read(), repr(before))
+        os.waitpid(child, 0)
+
+    def test_control_c_gives_what_there_is(self):
+        script = (
+            "import onward, warnings; warnings.simplefilter('ignore')\n"
+            "print('ready', flush=True)\n"
+            "run = onward.sample('funnel', draws=100_000_000, sampler='rwm', seed=1)\n"
+            "print(run.ending, run['w'].shape[1] > 0)\n"
+        )
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        time.sleep(0.7)
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(out, "interrupted True\n", err)
+        self.assertLess(time.monotonic() - started, 20)  # the summary of a million draws included
+
+
+class Refusals(unittest.TestCase):
+    def test_settings(self):
+        for settings, words in (
+            ({"draws": 0}, "draws"),
+            ({"drawz": 3}, "draws"),
+            ({"sampler": "nut"}, "Samplers|samplers"),
+            ({"seed": -1}, "seed"),
+            ({"init": [1.0]}, "shape"),
+            ({"resume": True}, "out"),
+        ):
+            with self.subTest(settings=settings), self.assertRaisesRegex(onward.UsageError, words):
+                quiet("eight-schools", **settings)
+        with self.assertRaisesRegex(onward.UsageError, "funnel"):
+            quiet("funel")
+        with self.assertRaisesRegex(onward.UsageError, "model"):
+            quiet(17)
+
+    def test_a_folder_that_is_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            quiet(draws=50, out=f"{folder}/a")
+            with self.assertRaises(onward.Error):
+                quiet(draws=50, out=f"{folder}/a")
+            quiet(draws=50, out=f"{folder}/a", force=True)
+
+    def test_plugin(self):
+        model = onward.plugin(os.environ["ONWARD_PLUGIN"], data="3")
+        self.assertEqual(model.parameters, {"w": (), "x": (3,)})
+        self.assertEqual(quiet(model, draws=50)["x"].shape, (4, 50, 3))
+        with self.assertRaisesRegex(onward.Error, "no number of x"):
+            onward.plugin(os.environ["ONWARD_PLUGIN"], data="many")
+        with self.assertRaisesRegex(onward.Error, "gone.so"):
+            onward.plugin("gone.so")
+
+
+class Memory(unittest.TestCase):
+    def test_many_runs_leave_nothing_behind(self):
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        model = onward.target(1, lambda t, v, order: -0.5 * t[0] ** 2 if order == 0 else
+                              (-0.5 * t[0] ** 2, -t[0] * v[0], -v[0] * v[0])[: order + 1])
+        settings = dict(draws=4, warmup=0, chains=1, step_size=1.0, sampler="line-fmala", thin=1)
+        for _ in range(200):
+            quiet(model, **settings)
+        gc.collect()
+        before = resident()
+        for _ in range(1000):
+            quiet(model, **settings)
+            quiet("gaussian", **settings)
+        gc.collect()
+        self.assertLess(resident() - before, 2e6)
+
+
+if __name__ == "__main__":
+    unittest.main()
