@@ -193,11 +193,11 @@ class Memory(unittest.TestCase):
         model = onward.target(1, lambda t, v, order: -0.5 * t[0] ** 2 if order == 0 else
                               (-0.5 * t[0] ** 2, -t[0] * v[0], -v[0] * v[0])[: order + 1])
         settings = dict(draws=4, warmup=0, chains=1, step_size=1.0, sampler="line-fmala", thin=1)
-        for _ in range(200):
+        for _ in range(100):
             quiet(model, **settings)
         gc.collect()
         before = resident()
-        for _ in range(1000):
+        for _ in range(400):
             quiet(model, **settings)
             quiet("gaussian", **settings)
         gc.collect()
