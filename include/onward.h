@@ -195,7 +195,8 @@ ONWARD_PUBLIC int onward_run_save(onward_run *run, const char *folder, int repla
 
 /* How well the model of a run predicts what it has not seen: leave-one-out cross-validation by Pareto-smoothed
  * importance sampling, {"elpd_loo", "se_elpd_loo", "p_loo", "looic", "pareto_k", ..., "pointwise": {"elpd", "k", ...}},
- * or, if `waic`, that criterion. "rows" has the rows, from 0, of observations that count, if not all do. For regressions. Stays until the next such call or until the run is freed. */
+ * or, if `waic`, that criterion. "rows" has the rows, from 0, of the observations that count, if not all do. For
+ * regressions. Stays until the next such call or until the run is freed. */
 ONWARD_PUBLIC const char *onward_run_loo(onward_run *run, int waic);
 
 /* What the draws of a regression from a formula say of the rows of a table. `options`: {"what": "fitted", "predictive"

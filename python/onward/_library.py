@@ -9,6 +9,8 @@ import pathlib
 from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p
 from typing import Any, Optional
 
+from ._cpu import usable
+
 INTERFACE = 1
 OK, NO_DENSITY, FAILED, USAGE = 0, 1, 2, 3
 MESSAGE_SIZE = 1024
@@ -145,15 +147,13 @@ _FUNCTIONS = {
 
 
 def _candidates() -> list[str]:
+    if os.environ.get("ONWARD_LIBRARY"):
+        return [os.environ["ONWARD_LIBRARY"]]
     here = pathlib.Path(__file__).resolve().parent
-    found = [os.environ["ONWARD_LIBRARY"]] if os.environ.get("ONWARD_LIBRARY") else []
-    # In a wheel the library is beside the module; installed by CMake, in the folder above dist-packages; and in a
-    # source tree that was built, in build/.
-    for folder in (here, *here.parents[1:5]):
-        found.append(str(folder / "libonward.so.1"))
-    found.append(str(here.parents[1] / "build" / "release" / "libonward.so.1"))
-    found.append("libonward.so.1")
-    return found
+    # In a wheel: one for this processor, or one for each level of processors. Installed by CMake: in lib/, above
+    # python3/dist-packages. In a source tree that was built: in build/release.
+    folders = [here, *(here / level for level in usable()), here.parents[2], here.parents[0].parent / "build" / "release"]
+    return [str(folder / "libonward.so.1") for folder in folders] + ["libonward.so.1"]
 
 
 def _open() -> ctypes.CDLL:
