@@ -11,6 +11,7 @@
 #include "handles.hpp"
 #include "onward/error.hpp"
 #include "onward/io/json.hpp"
+#include "onward/io/netcdf_sink.hpp"
 #include "onward/io/run_json.hpp"
 #include "onward/model/registry.hpp"
 #include "onward/run/setting_fields.hpp"
@@ -209,6 +210,7 @@ onward_run* onward_run_start(onward_model* model, const char* settings, const ch
     if (!start.empty()) s.start = {};
     Model sampled = model->take(s, start);
     r.check(sampled.spec.kind);
+    if (r.has_format("netcdf")) silence_hdf5();
     r.summarise = !r.folder.empty();  // else it is done when somebody asks
     check_choosable(s);
     return std::make_unique<onward_run>(*model, std::move(sampled), std::move(s), std::move(r));

@@ -16,6 +16,8 @@
 
 #include "deflate_planes.hpp"
 #include "netcdf_file.hpp"
+#include "netcdf_library.hpp"
+#include "onward/io/netcdf_sink.hpp"
 #include "onward/util/thread_pool.hpp"
 #include "system_file.hpp"
 
@@ -301,3 +303,8 @@ void fill_netcdf(const fs::path& path, const NetcdfContent& content,
 }
 
 }  // namespace onward::detail
+
+void onward::silence_hdf5() {
+  const std::lock_guard lock(detail::netcdf_mutex());
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}

@@ -12,6 +12,11 @@
 
 namespace onward {
 
+/// HDF5 reports each of its errors on stderr, also those that netCDF expects, unless it is told not to by the
+/// thread that it happens in. Whoever shares this process with other users of netCDF calls this in their
+/// threads.
+void silence_hdf5();
+
 /// What draws.nc holds besides the statistics of the sampler.
 struct NetcdfContents {
   ParameterShapes posterior;
