@@ -60,7 +60,7 @@ int run_report(const Settings& s) {
   report::write(
       file, runs,
       {.words = option_words, .threads = s.threads, .progress = [&](std::size_t done, std::size_t of) {
-         bar.show_pieces(done, of, "drawing: ", "parameters");
+         bar.show_pieces(done, of, "drawing: ", "figures");
        }});
   bar.clear();
   if (!s.quiet) {

@@ -34,8 +34,12 @@ function brief(x, digits = 4) {
   return text.replace("-", "\u2212");
 }
 
-const fixed = (x, decimals) =>
-  !isNumber(x) ? "\u2013" : Math.abs(x) >= 1e7 || decimals > 8 ? brief(x) : x.toFixed(Math.max(0, decimals)).replace("-", "\u2212");
+function fixed(x, decimals) {
+  if (!isNumber(x)) return "\u2013";
+  if (Math.abs(x) >= 1e7 || decimals > 8) return brief(x);
+  const text = x.toFixed(Math.max(0, decimals));
+  return /[1-9]/.test(text) ? text.replace("-", "\u2212") : text.replace("-", "");  // no minus before 0
+}
 
 /** Decimals that a row's Monte Carlo error leaves certain, but two digits of its sd at least. */
 function decimalsOf(row) {

@@ -62,11 +62,14 @@ function overview(run) {
   };
 }
 
+/** Options of the program stay whole at the end of a line. */
+const withOptions = (text) => text.split(/(--[a-z][a-z-]*(?: (?:\d+|dense))?)/).map((part, i) => (i % 2 ? make("code", {}, part) : part));
+
 function verdictCard(run, id) {
   const verdict = run.verdict;
   return make("section", {class: `card verdict ${verdict.level}`, id, "aria-labelledby": `${id}-heading`},
     make("p", {class: "question"}, "Can I trust this?"), make("h2", {id: `${id}-heading`}, verdict.headline),
-    make("ul", {}, verdict.reasons.map((reason) => make("li", {}, reason))));
+    make("ul", {}, verdict.reasons.map((reason) => make("li", {}, withOptions(reason)))));
 }
 
 function addHeader() {

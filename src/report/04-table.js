@@ -7,7 +7,7 @@ const tableColumns = [
   {key: "mean", head: "mean", say: "mean"}, {key: "sd", head: "sd", say: "standard deviation", less: true},
   {key: "q5", head: "5%", say: "5% quantile"}, {key: "q50", head: "50%", say: "median", less: true}, {key: "q95", head: "95%", say: "95% quantile"},
   {key: "mcse", head: "mcse", say: "Monte Carlo standard error of the mean", less: true},
-  {key: "ess_bulk", head: "ess_bulk", say: "effective draws of the centre"}, {key: "ess_tail", head: "ess_tail", say: "effective draws of the tails", less: true},
+  {key: "ess_bulk", head: "ess_bulk", say: "effective draws of the centre", less: true}, {key: "ess_tail", head: "ess_tail", say: "effective draws of the tails", less: true},
   {key: "rhat", head: "rhat", say: "R-hat"},
 ];
 

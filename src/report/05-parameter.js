@@ -31,9 +31,7 @@ function rankPicture() {
   if (!row.ranks || run.chains < 2) return null;
   const counts = numbers(row.ranks), bins = counts.length / run.chains;
   const expected = run.draws / bins;
-  // Ranks of draws that remember each other vary more than chance alone would have it.
-  const stretch = Math.sqrt(Math.max(1, run.chains * run.draws / (row.ess_bulk || 1)));
-  const room = 2.58 * stretch * Math.sqrt(expected * (1 - 1 / bins) * (1 - 1 / run.chains));
+  const room = 2.58 * Math.sqrt(expected * (1 - 1 / bins) * (1 - 1 / run.chains));
   const series = byChain(counts, run.chains).map((s) => ({...s, y: [...s.y, s.y[bins - 1]], paths: stepped(), width: 1.6}));
   const flat = (y) => Array(bins + 1).fill(y);
   const top = Math.max(...counts, expected + room);
@@ -103,7 +101,7 @@ function addParameter() {
   };
   const pictures = [
     figure("Trace", "Each chain's draws in their order. Good chains look like noise around one level and cannot be told apart.", tracePicture, {full: true, height: 240}),
-    figure("Ranks", "How often each chain's draws are among the lowest, ..., the highest of all. Chains that agree stay about flat, within the band.", rankPicture),
+    figure("Ranks", "How often each chain's draws are among the lowest, ..., the highest of all. Chains that agree are about flat: independent draws stay within the band 99 times in 100, draws that remember each other a little less often.", rankPicture),
     figure("Marginal", "", densityPicture),
     figure("Autocorrelation", "How much a draw still tells of an earlier one. The sooner it falls to 0, the more each draw is worth.", acfPicture),
     figure("Effective draws as the run went on", "Bulk (solid) is about the centre, tail (dashed) about the 5% and 95% quantiles. Both should rise steadily and end above the red line.", growthPicture),

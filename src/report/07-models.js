@@ -57,7 +57,7 @@ const statisticFigure = (s) => figure(s.name, s.low === s.high ? `It is ${brief(
 function looPart(loo) {
   const k = numbers(loo.k), row = Array.from(numbers(loo.row)), high = (x) => x > 0.7;
   return [make("p", {}, loo.words),
-    dataTable("Leave-one-out cross-validation", ["", "estimate", "standard error"], [["elpd_loo", loo.elpd], ["p_loo", loo.p], ["looic", loo.looic]].map(([name, e]) => [name, e.value.toFixed(1), e.se.toFixed(1)]), true),
+    dataTable("Leave-one-out cross-validation", ["", "estimate", "standard error"], [["elpd_loo", loo.elpd], ["p_loo", loo.p], ["looic", loo.looic]].map(([name, e]) => [name, fixed(e.value, 1), fixed(e.se, 1)]), true),
     figure("Pareto k of each observation", `How much the fit leans on single rows: above 0.7 (the line) leaving a row out cannot be told from these draws.${loo.shown < loo.observations ? ` ${counted(loo.shown, "row")} of ${loo.observations.toLocaleString("en")} are shown, those with the highest k among them.` : ""}`, () =>
       ({x: row, series: [{label: "k", only: true, points: 4, colour: colour("c0", 0.8), y: Array.from(k, (x) => (high(x) ? null : x))}, {label: "k", only: true, points: 7, colour: colour("bad"), y: Array.from(k, (x) => (high(x) ? Math.min(x, 3) : null))}],
         xLabel: "row of the data", yRange: [Math.min(0, ...k) - 0.05, Math.min(3.1, Math.max(1, ...k) + 0.1)], marks: (u) => lineAt(u, {y: 0.7, colour: colour("bad"), width: 1.2, dash: [4, 4]}), label: `Pareto k: ${loo.counts[0]} good, ${loo.counts[1]} ok, ${loo.counts[2]} bad, ${loo.counts[3]} very bad.`}), {full: true, height: 200}).element];

@@ -73,11 +73,12 @@ ordered_json comparison_json(const Input& one, const std::vector<ParameterSummar
                     {"ess_ratio", number(b.ess_bulk / a.ess_bulk)},
                     {"apart", beyond}});
   }
-  ordered_json settings = differences(one.run.value("settings", ordered_json::object()),
-                                      other.run.value("settings", ordered_json::object()));
-  for (auto& entry : differences(one.run.value("model", ordered_json::object()),
-                                 other.run.value("model", ordered_json::object())))
-    settings.push_back(entry);
+  // A run in memory, or of files alone, may have none of these.
+  const auto part = [](const Input& input, const char* field) {
+    return input.run.is_object() ? input.run.value(field, ordered_json::object()) : ordered_json::object();
+  };
+  ordered_json settings = differences(part(one, "settings"), part(other, "settings"));
+  for (auto& entry : differences(part(one, "model"), part(other, "model"))) settings.push_back(entry);
   const std::string words =
       apart == 0
           ? "The two runs agree: no mean differs by more than four Monte Carlo standard errors."
