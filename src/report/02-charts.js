@@ -157,6 +157,10 @@ if (systemDark.addEventListener) systemDark.addEventListener("change", () => app
 // On paper everything is there, in light colours and as wide as a page.
 window.addEventListener("beforeprint", () => {
   applyTheme(false);
-  for (const chart of charts) { chart.draw(); chart.fit(chart.plot && chart.plot.root.parentNode.clientWidth); }
+  for (const chart of charts) {
+    chart.draw();
+    const half = !chart.element.classList.contains("full"), third = chart.element.parentNode.classList.contains("three");
+    chart.fit(third ? 230 : half ? 345 : 710);
+  }
 });
 window.addEventListener("afterprint", () => { applyTheme(); for (const chart of charts) chart.fit(); });

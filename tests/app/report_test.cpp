@@ -126,7 +126,7 @@ TEST_F(Report, RefusesWhatIsNoRun) {
 }
 
 TEST_F(Report, ShowsARunThatIsStillGoingOn) {
-  Started run(split("sample gaussian --dim 5 --sampler rwm --warmup 100 --draws 100000000 --thin 1 --seed 1 "
+  Started run(split("sample gaussian --dim 5 --sampler rwm --warmup 100 --draws 1000000 --thin 100 --seed 1 "
                     "--quiet --out live"),
               {.folder = path("")});
   wait_until([&] {

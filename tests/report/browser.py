@@ -97,6 +97,7 @@ class Browser:
     def prefer(self, dark):
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.wait_for_frames()
 
     def open(self, file):
         """Opens a file; gives the seconds until the page has put itself together and has been painted."""
@@ -105,8 +106,12 @@ class Browser:
         self.call("Page.navigate", url=pathlib.Path(file).resolve().as_uri())
         while not self.loaded:
             self.receive()
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+        self.wait_for_frames()
         return time.monotonic() - begin
+
+    def wait_for_frames(self):
+        """Until what has changed is painted, and the page has heard of it."""
+        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 
     def run(self, script):
         """The value of an expression, promises waited for."""
