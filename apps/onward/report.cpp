@@ -12,6 +12,7 @@
 #include "onward/report/read.hpp"
 #include "onward/report/report.hpp"
 #include "progress_bar.hpp"
+#include "regression_run.hpp"
 #include "stop.hpp"
 
 namespace onward::app {
@@ -37,7 +38,7 @@ fs::path file_of(const Settings& s) {
   return s.out;
 }
 
-int run_report(const Settings& s) {
+int run_report(const Settings& s, const CLI::App& sampling) {
   if (s.folders.size() > 2)
     throw UsageError(
         fmt::format("a report is of one run or compares two, and {} folders were given; `onward loo` "
@@ -47,8 +48,9 @@ int run_report(const Settings& s) {
   const std::atomic<bool>& stop = stop_when_told();
   std::vector<report::Input> runs;
   for (const std::string& folder : s.folders) {
-    runs.push_back(
-        report::read_folder(folder, {.checks = !s.no_checks, .threads = s.threads, .stop = &stop}));
+    runs.push_back(in_words_of(sampling, [&] {
+      return report::read_folder(folder, {.checks = !s.no_checks, .threads = s.threads, .stop = &stop});
+    }));
     if (stop) {
       if (!s.quiet) say("interrupted: nothing was written\n");
       return interrupted;
@@ -90,7 +92,8 @@ void add_report(CLI::App& app, Action& action) {
       "regressions: without effects, predictive checks and cross-validation, which take the longest");
   add_count(*command, "--threads", s->threads, 0, "0: as many as there are cores");
   command->add_flag("--quiet", s->quiet, "no notes or progress");
-  command->callback([s, &action] { action = [s] { return run_report(*s); }; });
+  command->callback(
+      [s, &app, &action] { action = [s, &app] { return run_report(*s, *app.get_subcommand("sample")); }; });
 }
 
 }  // namespace onward::app

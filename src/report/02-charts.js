@@ -33,7 +33,7 @@ function figure(heading, caption, describe, options = {}) {
       if (what && what.caption) captionElement.textContent = what.caption;
       host.setAttribute("aria-label", (what && what.label) || heading);
       host.replaceChildren();
-      if (!what) host.append(make("p", {class: "nochart"}, "There is nothing to draw here."));
+      if (!what || what.words) host.append(make("p", {class: "nochart"}, (what && what.words) || "There is nothing to draw here."));
       else if (!hasCharts) host.append(make("p", {class: "nochart"}, `${heading}: charts need uPlot, which this page was made without.`));
       else chart.plot = plot(host, what, height, readout);
     },

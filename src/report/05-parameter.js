@@ -28,7 +28,8 @@ function tracePicture() {
 
 function rankPicture() {
   const run = theRun(), row = rowShown();
-  if (!row.ranks || run.chains < 2) return null;
+  if (run.chains < 2) return {words: "Ranks compare chains, and there is only one."};
+  if (!row.ranks) return {words: "There are too few draws, or some are not finite."};
   const counts = numbers(row.ranks), bins = counts.length / run.chains;
   const expected = run.draws / bins;
   const room = 2.58 * Math.sqrt(expected * (1 - 1 / bins) * (1 - 1 / run.chains));
@@ -42,7 +43,7 @@ function rankPicture() {
 
 function densityPicture() {
   const run = theRun(), row = rowShown();
-  if (!row.density) return null;
+  if (!row.density) return {words: `All draws of ${row.name} are equal, or not finite.`};
   const {x0, dx, n} = row.density, y = numbers(row.density.y);
   const x = count(n, x0, dx), pooled = y.subarray(0, n);
   const inside = Array.from(pooled, (v, i) => (x[i] >= row.q5 - dx / 2 && x[i] <= row.q95 + dx / 2 ? v : null));
@@ -63,7 +64,7 @@ function densityPicture() {
 
 function acfPicture() {
   const run = theRun(), row = rowShown();
-  if (!row.acf) return null;
+  if (!row.acf) return {words: "There are too few draws, or some are not finite."};
   const values = numbers(row.acf), lags = row.lags;
   const small = 1.96 / Math.sqrt(run.draws);
   return {x: count(lags + 1), series: byChain(values, run.chains, {points: lags < 40 ? 4 : 0}), xLabel: "draws apart", yRange: [Math.min(-0.1, ...values), 1.02],
@@ -73,7 +74,7 @@ function acfPicture() {
 
 function growthPicture() {
   const run = theRun(), row = rowShown();
-  if (!row.growth || run.growth.length < 2) return null;
+  if (!row.growth || run.growth.length < 2) return {words: "There are too few draws to see them grow."};
   const values = numbers(row.growth), n = run.growth.length, x = run.growth.map((d) => d * run.chains);
   const wanted = 100 * run.chains;
   return {x, series: [{label: "bulk", y: values.subarray(0, n), colour: colour("c0"), points: 6, width: 1.8}, {label: "tail", y: values.subarray(n), colour: colour("c1"), points: 6, width: 1.8, dash: [6, 4]}],

@@ -206,6 +206,11 @@ Input read_folder(const fs::path& folder, const ReadOptions& options) {
     input.run = read_run_json(folder);
     if (!status->complete()) input.unfinished = status->word == "failed" ? "failed" : status->words();
   }
+  if (const std::string kept = status ? input.run.value("keep", "draws") : "draws"; kept != "draws")
+    throw Error(
+        fmt::format("the run in {} kept its {} and no draws, so there is nothing to report: sample again "
+                    "with `keep` draws",
+                    folder.string(), kept));
   const auto files = files_of_draws(folder);
   tell(options, "reading draws");
   const StoredDraws stored = read_stored_draws(files);

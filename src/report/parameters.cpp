@@ -69,7 +69,8 @@ std::size_t lags_of(const ParameterSummary& summary, const Shape& shape) {
   const double all = static_cast<double>(shape.chains * shape.draws);
   const double time = summary.ess_bulk > 0 ? all / summary.ess_bulk : 1;
   const auto wanted = static_cast<std::size_t>(std::clamp(4 * time, 20.0, 200.0));
-  return std::min(wanted, shape.draws - 1);
+  const std::size_t room = std::max<std::size_t>(20, 1600 / shape.chains);  // numbers of all chains in a page
+  return std::min({wanted, room, shape.draws - 1});
 }
 
 bool all_finite(const Chains& chains) {
@@ -96,11 +97,14 @@ void append_at(const plot::Curve& curve, double x0, double dx, std::size_t point
 
 Shape::Shape(std::size_t chains_, std::size_t draws_) : chains(chains_), draws(draws_) {
   // A trace is drawn over some 800 points of a screen, two to a column; four chains of 1,000 draws stay
-  // whole.
-  constexpr std::size_t whole = 1600, pieces = 400, together = 2000, growth_points = 8;
+  // whole. Many chains upon each other are seen less finely.
+  constexpr std::size_t together = 2000;
+  const std::size_t whole = std::clamp<std::size_t>(6400 / std::max<std::size_t>(chains, 1), 200, 1600);
   extremes = draws > whole;
-  trace = spread_out(draws, extremes ? pieces : draws);
+  trace = spread_out(draws, extremes ? whole / 4 : draws);
   joint = spread_out(draws, std::max<std::size_t>(together / std::max<std::size_t>(chains, 1), 1));
+  // ESS of many draws is what a report takes longest for.
+  const std::size_t growth_points = draws > 10'000 ? 5 : 8;
   for (std::size_t i = 1; i <= growth_points; ++i)
     if (const std::size_t count = draws * i / growth_points; count >= 8) growth.push_back(count);
 }

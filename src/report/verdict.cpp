@@ -53,6 +53,11 @@ void judge_model(const Input& input, Verdict& verdict) {
       }
 }
 
+double temperature(const Input& input) {
+  if (!input.run.is_object()) return 1;
+  return input.run.value(nlohmann::ordered_json::json_pointer("/settings/temperature"), 1.0);
+}
+
 std::string headline(const Verdict& verdict, bool sampling_is_fine) {
   switch (verdict.level) {
     case Level::good:
@@ -86,6 +91,11 @@ Verdict verdict(const Input& input, const SettingWords& words) {
         fmt::format("The run {}: this is what the {} draws that each chain has so far say.", input.unfinished,
                     input.draws));
   }
+  if (const double t = temperature(input); t != 1)
+    result.reasons.push_back(
+        fmt::format("The run has the temperature {}: its draws are of the density to the power of 1/{}, and "
+                    "not of the posterior.",
+                    t, t));
   judge_model(input, result);
   judge_levels(input, result);
   result.headline = headline(result, fine);

@@ -115,6 +115,11 @@ TEST_F(Report, RefusesWhatIsNoRun) {
   cannot("report run funnel", {"run is a run of eight-schools", "funnel", "of one model"});
   ASSERT_EQ(onward("sample funnel --dim 4 --sampler rwm --draws 50 --seed 1 --quiet --out larger").code, 0);
   cannot("report larger funnel", {"larger has the parameter", "which funnel has not"});
+  ASSERT_EQ(
+      onward("sample gaussian --dim 3 --sampler rwm --draws 50 --seed 1 --quiet --keep moments --out sums")
+          .code,
+      0);
+  cannot("report sums", {"sums kept its moments and no draws", "--keep draws"});
   put("run/run.json", get(path("run/run.json")).substr(0, 40));
   cannot("report run", {"run.json"});
   std::filesystem::remove(path("run/run.json"));

@@ -59,6 +59,9 @@ TEST(Verdict, DistrustsChainsThatDoNot) {
   Input stopped = made_up(1000);
   stopped.unfinished = "was interrupted";
   EXPECT_EQ(verdict(stopped).level, Verdict::Level::doubtful);
+  Input hot = made_up(1000);
+  hot.run = {{"settings", {{"temperature", 2.0}}}};
+  EXPECT_THAT(verdict(hot).reasons.back(), HasSubstr("temperature 2"));
 }
 
 TEST(Verdict, DoesNotLetLevelsOfGroupsSpeakForTheRun) {
