@@ -16,6 +16,7 @@ if(NOT installed STREQUAL wanted)
     file(MAKE_DIRECTORY ${ONWARD_NPM_DIR})
     file(COPY src/report/package.json ${lock} DESTINATION ${ONWARD_NPM_DIR})
     execute_process(COMMAND ${ONWARD_NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline
+        --fetch-retries=0
       WORKING_DIRECTORY ${ONWARD_NPM_DIR} TIMEOUT 120 RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
     if(result EQUAL 0)
       file(WRITE ${ONWARD_NPM_DIR}/installed ${wanted})

@@ -58,6 +58,7 @@ int run_report(const Settings& s, const CLI::App& sampling) {
   }
   if (runs.size() == 2 && runs[0].name == runs[1].name)
     for (std::size_t i = 0; i < 2; ++i) runs[i].name = s.folders[i];
+  end_when_told();  // the page is written as a whole or not at all
   ProgressBar bar(s.quiet);
   report::write(
       file, runs,

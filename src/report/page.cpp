@@ -210,8 +210,7 @@ std::string model_name(const Input& input) {
 std::string missing() {
   if (!assets::chart_js.empty()) return "";
   return "the page has no charts, because the charting library uPlot was not there when onward was built: "
-         "install npm, "
-         "and build again where the network is";
+         "install npm, then configure and build onward again where the network is";
 }
 
 std::string page(const std::vector<Input>& given, const Options& options) {
