@@ -33,6 +33,7 @@ function figure(heading, caption, describe, options = {}) {
       if (what && what.caption) captionElement.textContent = what.caption;
       host.setAttribute("aria-label", (what && what.label) || heading);
       host.replaceChildren();
+      host.style.minHeight = hasCharts && what && !what.words ? `${height}px` : "0";
       if (!what || what.words) host.append(make("p", {class: "nochart"}, (what && what.words) || "There is nothing to draw here."));
       else if (!hasCharts) host.append(make("p", {class: "nochart"}, `${heading}: charts need uPlot, which this page was made without.`));
       else chart.plot = plot(host, what, height, readout);
