@@ -6,7 +6,7 @@ const tableColumns = [
   {key: "spark", head: "", say: "distribution", less: true},
   {key: "mean", head: "mean", say: "mean"}, {key: "sd", head: "sd", say: "standard deviation", less: true},
   {key: "q5", head: "5%", say: "5% quantile"}, {key: "q50", head: "50%", say: "median", less: true}, {key: "q95", head: "95%", say: "95% quantile"},
-  {key: "mcse", head: "mcse", say: "Monte Carlo standard error of the mean", less: true},
+  {key: "mcse", head: "mcse", say: "Monte Carlo standard error of the mean", less: true, first: true},
   {key: "ess_bulk", head: "ess_bulk", say: "effective draws of the centre", less: true}, {key: "ess_tail", head: "ess_tail", say: "effective draws of the tails", less: true},
   {key: "rhat", head: "rhat", say: "R-hat"},
 ];
@@ -55,11 +55,11 @@ function addTable() {
     const shown = rows.slice(0, limit);
     body.replaceChildren(...shown.map(({row, i}) => {
       const decimals = decimalsOf(row), limitOfEss = 100 * run.chains;
-      const cells = tableColumns.slice(1).map(({key, less}) => {
+      const cells = tableColumns.slice(1).map(({key, less, first}) => {
         const text = key === "spark" ? spark(row) : key === "mcse" ? brief(row.mcse, 2) : key === "rhat" ? fixed(row.rhat, 3)
           : key.startsWith("ess") ? (isNumber(row[key]) ? Math.round(row[key]).toLocaleString("en") : "\u2013") : fixed(row[key], decimals);
         const warn = (key === "rhat" && row.rhat > 1.01) || (key.startsWith("ess") && row[key] < limitOfEss);
-        return make("td", {class: [less ? "less" : "", warn ? "warn" : ""].join(" ").trim() || null}, text);
+        return make("td", {class: [less ? "less" : "", first ? "first" : "", warn ? "warn" : ""].join(" ").trim() || null}, text);
       });
       const name = row.trace ? make("button", {type: "button", class: "name", title: `pictures of ${row.name}`, click: () => choose(i, true)}, row.name)
         : make("span", {}, row.name);
@@ -70,8 +70,8 @@ function addTable() {
     more.hidden = shown.length === rows.length;
   }
 
-  const heads = tableColumns.map(({key, head, say, less}) => {
-    const cell = make("th", {scope: "col", class: [less ? "less" : "", key === "name" ? "text" : ""].join(" ").trim() || null});
+  const heads = tableColumns.map(({key, head, say, less, first}) => {
+    const cell = make("th", {scope: "col", class: [less ? "less" : "", first ? "first" : "", key === "name" ? "text" : ""].join(" ").trim() || null});
     if (key === "spark") cell.append(make("span", {class: "hidden"}, say));
     else cell.append(make("button", {type: "button", title: `sort by ${say}`, "data-key": key, click: () => {
       sort = {key, up: sort.key === key ? !sort.up : key === "name" || key.startsWith("ess")};

@@ -105,6 +105,9 @@ def check_keys(browser):
 
 
 def check_phone(browser):
+    browser.resize(1000, 900)
+    check(browser.run("(box => box.scrollWidth <= box.clientWidth)(document.querySelector('#table .wide'))"),
+          "the table does not fit a window of 1000 points")
     browser.resize(400, 800, phone=True)
     browser.scroll_through()
     check(browser.run("document.documentElement.scrollWidth") <= 400, "the page is wider than a phone")
