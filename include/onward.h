@@ -193,6 +193,10 @@ ONWARD_PUBLIC const char *onward_run_table(onward_run *run);
 /* Writes a run that has no folder to one: draws as CSV, run.json and summary.json. */
 ONWARD_PUBLIC int onward_run_save(onward_run *run, const char *folder, int replace);
 
+/* Writes the run as one HTML page that needs no network: whether to trust it, tables and pictures. What there is of
+ * regressions and networks is in it for runs with a folder, and for regressions in memory. */
+ONWARD_PUBLIC int onward_run_report(onward_run *run, const char *file);
+
 /* How well the model of a run predicts what it has not seen: leave-one-out cross-validation by Pareto-smoothed
  * importance sampling, {"elpd_loo", "se_elpd_loo", "p_loo", "looic", "pareto_k", ..., "pointwise": {"elpd", "k", ...}},
  * or, if `waic`, that criterion. "rows" has the rows, from 0, of the observations that count, if not all do. For

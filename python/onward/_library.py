@@ -136,6 +136,7 @@ _FUNCTIONS = {
     "onward_run_log_density": (c_int, [c_void_p, c_size_t, c_void_p]),
     "onward_run_summary": (c_char_p, [c_void_p, c_size_t]),
     "onward_run_table": (c_char_p, [c_void_p]),
+    "onward_run_report": (c_int, [c_void_p, c_char_p]),
     "onward_run_save": (c_int, [c_void_p, c_char_p, c_int]),
     "onward_run_loo": (c_char_p, [c_void_p, c_int]),
     "onward_run_predict": (c_void_p, [c_void_p, c_char_p, POINTER(Column), c_size_t]),

@@ -301,6 +301,11 @@ class Run(Mapping):
         """Writes a run that was sampled without `out` to a folder, for the program's commands."""
         c.check(lib.onward_run_save(self._handle._handle, os.fsencode(folder), int(force)))
 
+    def report(self, file: Union[str, os.PathLike] = "report.html") -> str:
+        """Writes one HTML page with a verdict, tables and pictures, for any browser; gives the file's name."""
+        c.check(lib.onward_run_report(self._handle._handle, os.fsencode(file)))
+        return os.fspath(file)
+
     def loo(self, waic: bool = False) -> dict[str, Any]:
         """How well a regression predicts what it has not seen: PSIS-LOO, or WAIC, with `pointwise` arrays."""
         result = json.loads(c.text(lib.onward_run_loo(self._handle._handle, int(waic))))

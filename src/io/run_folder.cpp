@@ -39,7 +39,7 @@ bool made_by_a_run(const fs::path& file) {
          name == "predictions.npy" || name == "predictions-sd.npy" || name == "predictions.png" ||
          chain_number(name) || chain_number(name, ".npy") || chain_number(name, ".safetensors") ||
          chain_number(name, ".trace") || chain_number(name, ".start") || name == "mean.npy" ||
-         name == "sd.npy";
+         name == "warmup.csv" || name == "sd.npy";
 }
 
 /// What a run that was killed had not yet given its name: FILE.tmp, FILE.PROCESS.tmp or FILE.part.

@@ -62,6 +62,19 @@ StoredDraws read_netcdf(const fs::path& file) {
     std::erase_if(values, [](const auto& chain) { return chain.empty(); });
     return values;
   };
+  stored.statistic = [file](std::string_view name) -> Chains {
+    try {
+      NetcdfReader statistics(file, "sample_stats");
+      for (std::size_t k = 0; k < statistics.variables().size(); ++k)
+        if (statistics.variables()[k].name == name && statistics.variables()[k].size() == 1) {
+          Chains values = statistics.column(k, 0);
+          std::erase_if(values, [](const auto& chain) { return chain.empty(); });
+          return values;
+        }
+    } catch (const Error&) {  // files of other programs need not have the group
+    }
+    return {};
+  };
   stored.setting = [source](std::string_view key) { return source->reader.attribute(std::string(key)); };
   return stored;
 }
@@ -102,6 +115,13 @@ StoredDraws read_csv(const std::vector<fs::path>& files, const std::function<voi
   stored.column = [chains, columns](std::size_t i) {
     Chains values;
     for (const StanCsv& chain : *chains) values.push_back(chain.column(columns[i]));
+    return values;
+  };
+  stored.statistic = [chains](std::string_view name) -> Chains {
+    const auto column = chains->front().find_column(name == "lp" ? "lp__" : "accept_stat__");
+    Chains values;
+    if (column && (name == "lp" || name == "acceptance_rate"))
+      for (const StanCsv& chain : *chains) values.push_back(chain.column(*column));
     return values;
   };
   stored.setting = [chains](std::string_view key) { return chains->front().setting(key); };

@@ -116,7 +116,9 @@ class Predictions final : public ModelSink {
  public:
   Predictions(const NetworkPosterior& posterior, std::shared_ptr<const Sets> sets, std::size_t chains,
               const RunFolder* folder)
-      : sets_(std::move(sets)), sink_(posterior, sets_->test, sets_->test_answers, chains, folder) {}
+      : sets_(std::move(sets)),
+        sigma_(posterior.options().known_sigma),
+        sink_(posterior, sets_->test, sets_->test_answers, chains, folder) {}
 
   void warmed_up(std::size_t chain, double step_size, const Metric& metric) override {
     sink_.warmed_up(chain, step_size, metric);
@@ -168,9 +170,11 @@ class Predictions final : public ModelSink {
   }
 
   std::optional<PredictedCurve> curve() const override;
+  PredictedRows predicted_rows() const override;
 
  private:
   std::shared_ptr<const Sets> sets_;
+  std::optional<double> sigma_;  // of the noise, if it is known
   PredictionSink sink_;
 };
 
@@ -217,6 +221,38 @@ std::optional<PredictedCurve> Predictions::curve() const {
     curve.data_y.push_back(classes ? static_cast<double>(answers.label(row))
                                    : y_unit.mean + y_unit.sd * static_cast<double>(answers.row(row)[0]));
   return curve;
+}
+
+PredictedRows Predictions::predicted_rows() const {
+  const Predictive predictive = sink_.predictive();
+  PredictedRows rows{.classes = predictive.of_classes(),
+                     .training = sets_->own_rows,
+                     .rows = predictive.rows(),
+                     .width = predictive.width(),
+                     .sigma = sigma_};
+  if (predictive.draws() > 0) {
+    rows.mean = predictive.mean();
+    rows.sd = predictive.sd();
+  }
+  if (const auto& answers = sets_->test_answers)
+    for (std::size_t row = 0; row < rows.rows; ++row) {
+      if (rows.classes)
+        rows.answers.push_back(static_cast<double>(answers->label(row)));
+      else
+        for (std::size_t k = 0; k < rows.width; ++k)
+          rows.answers.push_back(static_cast<double>(answers->row(row)[k]));
+    }
+  if (sets_->test.shape().size() != 1 || rows.width != (rows.classes ? 2U : 1U)) return rows;
+  const Unit x_unit = unit_of(*sets_, "x"), y_unit = rows.classes ? Unit{} : unit_of(*sets_, "y");
+  rows.y_mean = y_unit.mean;
+  rows.y_sd = y_unit.sd;
+  rows.x = places(sets_->test, x_unit);
+  rows.data_x = places(sets_->train.inputs, x_unit);
+  const Answers& given = sets_->train.answers;
+  for (std::size_t row = 0; row < sets_->train.count(); ++row)
+    rows.data_y.push_back(rows.classes ? static_cast<double>(given.label(row))
+                                       : y_unit.mean + y_unit.sd * static_cast<double>(given.row(row)[0]));
+  return rows;
 }
 
 /// What changes nothing in the run that the network is for.

@@ -133,6 +133,7 @@ void ChainTask::end() {
   record_.counts = report.counts;
   record_.floored = report.floored;
   record_.largest_drift = report.largest_drift;
+  record_.warmup = chain_->warmup();
   phase_ = done;
 }
 

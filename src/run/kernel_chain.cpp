@@ -115,9 +115,25 @@ WarmUpSettings KernelChain::warmup_settings() const {
   return w;
 }
 
+/// At places that are counted in steps, so that the record of a run that was cut is that of one that was not.
+void KernelChain::note_warm_up(double acceptance) {
+  constexpr std::uint64_t places = 100;
+  const std::uint64_t every = std::max<std::uint64_t>(1, *settings_.warmup / places);
+  since_noted_ += acceptance;
+  if (steps_ % every != 0) return;
+  const bool fixed = settings_.step_size && !settings_.adapt_in_warmup;
+  record_.steps.push_back(steps_);
+  record_.step_size.push_back(fixed ? *settings_.step_size : warmup_->frozen_step_size());
+  record_.acceptance.push_back(std::exchange(since_noted_, 0.0) / static_cast<double>(every));
+}
+
 StepInfo KernelChain::step() {
   ++steps_;
-  if (warmup_) return warmup_->step(state_, target_, stream_, steps_, workspace_);
+  if (warmup_) {
+    const StepInfo info = warmup_->step(state_, target_, stream_, steps_, workspace_);
+    note_warm_up(info.acceptance);
+    return info;
+  }
   const StepInfo info = onward::step(frozen_->kernel, state_, target_, frozen_->metric, stream_, steps_,
                                      frozen_->directions, workspace_);
   floored_ += info.floored ? 1 : 0;
@@ -181,6 +197,7 @@ ChainReport KernelChain::report() const {
 
 void KernelChain::transfer(Archive& archive) {
   archive(steps_, floored_, acceptance_, largest_drift_, moves_);
+  archive(record_.steps, record_.step_size, record_.acceptance, since_noted_);
   onward::transfer(archive, state_);
   bool frozen = frozen_.has_value();
   archive(frozen);

@@ -116,6 +116,10 @@ class Uses(unittest.TestCase):
         with self.assertRaisesRegex(onward.UsageError, "dose"):
             self.run_.predict({"sex": ["male"], "litter": ["l1"]})
 
+    def test_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn("dose", open(self.run_.report(f"{folder}/a.html")).read())
+
     def test_loo(self):
         result = self.run_.loo()
         self.assertEqual(result["pointwise"]["elpd"].shape, (60,))

@@ -60,6 +60,13 @@ class Results(unittest.TestCase):
             with xarray.open_dataset(f"{folder}/draws.nc", group="sample_stats") as back:
                 self.assertTrue((back["lp"].values == self.run_.log_density).all())
 
+    def test_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = open(self.run_.report(f"{folder}/a.html")).read()
+            self.assertIn("eight-schools", page)
+            with self.assertRaises(onward.Error):
+                self.run_.report(f"{folder}/not/there.html")
+
     def test_save(self):
         with tempfile.TemporaryDirectory() as folder:
             self.run_.save(f"{folder}/run")

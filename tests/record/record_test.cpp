@@ -55,6 +55,22 @@ TEST_F(RecordTest, AModelIsRecordedAsTheProgramDoesIt) {
               HasSubstr("run"));
 }
 
+TEST_F(RecordTest, WarmUpIsRecorded) {
+  RunSettings settings = quick;
+  settings.warmup = 1000;
+  const Recorded recorded = record(build({"eight-schools"}), settings, {.folder = path("run")});
+  const WarmUpRecord& first = recorded.run.chains[0].warmup;
+  ASSERT_EQ(first.steps.size(), 100u);
+  EXPECT_EQ(first.steps.front(), 10u);
+  EXPECT_EQ(first.steps.back(), 1000u);
+  EXPECT_EQ(first.step_size.back(), recorded.run.chains[0].step_size);  // what sampling goes on with
+  for (const double acceptance : first.acceptance)
+    EXPECT_TRUE(acceptance >= 0 && acceptance <= 1) << acceptance;
+  const std::string text = get(path("run/warmup.csv"));
+  EXPECT_THAT(text, ::testing::StartsWith("chain,steps,step_size,acceptance\n1,10,"));
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 2 * 100);
+}
+
 TEST_F(RecordTest, ARunGoesOn) {
   record(build({"eight-schools"}), quick, {.folder = path("run"), .format = "netcdf"});
   RunSettings longer{.draws = 80};  // the rest is what it was

@@ -79,6 +79,9 @@ void expect_same(const Run& a, const Run& b) {
     EXPECT_EQ(a.chains[c].acceptance, b.chains[c].acceptance);
     EXPECT_EQ(a.chains[c].counts.jets(), b.chains[c].counts.jets());
     EXPECT_EQ(a.chains[c].sampling_steps, b.chains[c].sampling_steps);
+    EXPECT_EQ(a.chains[c].warmup.steps, b.chains[c].warmup.steps);
+    EXPECT_EQ(a.chains[c].warmup.step_size, b.chains[c].warmup.step_size);
+    EXPECT_EQ(a.chains[c].warmup.acceptance, b.chains[c].warmup.acceptance);
   }
 }
 

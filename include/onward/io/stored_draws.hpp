@@ -28,6 +28,9 @@ struct StoredDraws {
   /// The draws of one parameter, chains without draws left out. Several threads may call it at a time; it is
   /// quickest if they ask for the parameters in order.
   std::function<Chains(std::size_t parameter)> column;
+  /// What the sampler tells with each draw: "lp", the log density, or "acceptance_rate"; empty if the files
+  /// do not have it. Chains as in `column`.
+  std::function<Chains(std::string_view name)> statistic;
   /// What the files say of the run under this name, such as "model".
   std::function<std::optional<std::string>(std::string_view key)> setting;
 

@@ -61,6 +61,22 @@ struct PredictedMeans {
   std::vector<double> values = {};
 };
 
+/// The rows that a model predicts: what draws say of them, and what is known of them.
+struct PredictedRows {
+  bool classes = false;   ///< the answers are classes, numbered from 0, and not numbers
+  bool training = false;  ///< the model was fitted to these very rows
+  std::size_t rows = 0;
+  std::size_t width = 1;                   ///< outputs of a row: numbers, or probabilities of classes
+  std::vector<double> mean = {}, sd = {};  ///< over draws, row after row, noise left out; empty without draws
+  std::vector<double> answers =
+      {};  ///< a class for each row, or `width` numbers; empty if they are not known
+  std::optional<double> sigma = {};  ///< sd of the noise, if it was given
+  std::vector<double> x = {};        ///< of the rows, if there is one input alone
+  std::vector<double> data_x = {},
+                      data_y = {};  ///< what the model was fitted to, if there is one input alone
+  double y_mean = 0, y_sd = 1;      ///< turn standardised numbers back; data_y is turned back already
+};
+
 /// What a model wants to hear of the draws, and has to say when they are done: a network's predictions, say.
 class ModelSink : public Sink {
  public:
@@ -71,6 +87,8 @@ class ModelSink : public Sink {
   virtual std::string words() const = 0;  ///< the same in a line
   virtual void write(const RunFolder& folder) const = 0;
   virtual PredictedMeans means() const { return {}; }
+  /// All that is known of the rows; before the first draw, what is known without one.
+  virtual PredictedRows predicted_rows() const { return {}; }
   /// Nothing if there is not one input alone.
   virtual std::optional<PredictedCurve> curve() const { return std::nullopt; }
 };

@@ -28,6 +28,13 @@ struct ChainReport {
   double largest_drift = 0;   ///< found when what is carried from place to place was computed afresh
 };
 
+/// How warm-up went, at about a hundred places of it.
+struct WarmUpRecord {
+  std::vector<std::uint64_t> steps = {};  ///< made up to there
+  std::vector<double> step_size = {};     ///< there
+  std::vector<double> acceptance = {};    ///< mean since the place before
+};
+
 /// What a run and one of its chains tell each other while the chain advances.
 struct Monitor {
   std::atomic<bool> pause{false};       ///< asks the chain to return after the step it is in
@@ -78,6 +85,8 @@ class Chain {
   virtual double step_size() const { return 1; }
   virtual Metric metric() const { return {}; }
   virtual ChainReport report() const = 0;
+  /// How its warm-up went; nothing is in it of chains that do not adapt.
+  virtual WarmUpRecord warmup() const { return {}; }
 
   /// Everything that decides how it goes on, from the chain or to it. One that is loaded has not been started
   /// nor frozen: it is what it was when it was saved.

@@ -28,6 +28,7 @@ class KernelChain final : public Chain {
   double step_size() const override;
   Metric metric() const override;
   ChainReport report() const override;
+  WarmUpRecord warmup() const override { return record_; }
   void transfer(Archive& archive) override;
 
   const State& state() const { return state_; }
@@ -35,6 +36,7 @@ class KernelChain final : public Chain {
  private:
   WarmUpSettings warmup_settings() const;
   StepInfo step();
+  void note_warm_up(double acceptance);
 
   AnyTarget target_;
   const RunSettings& settings_;
@@ -47,6 +49,8 @@ class KernelChain final : public Chain {
   std::uint64_t steps_ = 0, floored_ = 0;
   double acceptance_ = 0;  // summed up since it was last taken
   double largest_drift_ = 0;
+  WarmUpRecord record_;     // how warm-up went
+  double since_noted_ = 0;  // acceptance summed up since the last place of the record
   bool keeps_moves_ = false;
   std::vector<double> moves_;  // of the steps since they were last taken
 };

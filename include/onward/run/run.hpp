@@ -41,6 +41,7 @@ struct ChainRecord {
   std::uint64_t floored = 0;  ///< sampling steps in which the curvature floor acted
   double largest_drift = 0;   ///< of what the chain carries from place to place
   double warmup_seconds = 0, sampling_seconds = 0;
+  WarmUpRecord warmup = {};
 };
 
 /// Where a run goes on.
