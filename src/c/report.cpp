@@ -15,11 +15,9 @@ int onward_run_report(onward_run* run, [[maybe_unused]] const char* file) {
   return c_interface::guarded([&] {
 #ifdef ONWARD_HAS_REPORT
     const Recorded& recorded = run->result();
-    if (!recorded.folder.empty()) {
-      report::write(file, {report::read_folder(recorded.folder)});
-      return;
-    }
-    report::Input input = report::input_of(recorded.run, run->spec.kind);
+    report::Input input = recorded.folder.empty() ? report::input_of(recorded.run, run->spec.kind)
+                                                  : report::read_folder(recorded.folder);
+    // A table in memory is not in any folder.
     if (const auto table = run->what_for.tables.find("table"); table != run->what_for.tables.end())
       input.regression = report::describe_regression(glm::FittedRegression::from_json(run->model_json),
                                                      table->second, draws_of(recorded.run));

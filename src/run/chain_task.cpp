@@ -42,14 +42,15 @@ std::uint64_t ChainTask::to_next_event(std::uint64_t slice) const {
 }
 
 void ChainTask::advance(std::size_t draws_limit, const std::atomic<bool>& stop) {
-  const auto begin = Clock::now();
-  const bool was_warm = warm_;
+  auto begin = Clock::now();
   if (!started_) start();
   const std::uint64_t sweep = chain_->sweep();
   std::uint64_t left = std::max(sweep, steps_ / slices);
   while (left > 0 && !stop && !(warm_ && record_.draws >= draws_limit)) {
     if (!warm_ && steps_ == *settings_.warmup) {
       freeze();
+      record_.warmup_seconds += seconds_since(begin);
+      begin = Clock::now();
       continue;
     }
     const std::uint64_t made = chain_->advance(to_next_event(left), monitor_);
@@ -64,8 +65,7 @@ void ChainTask::advance(std::size_t draws_limit, const std::atomic<bool>& stop) 
       latest_ = save();
     if (monitor_.pause) break;
   }
-  // A slice that sees the end of warm-up counts as warm-up: it is short.
-  (was_warm ? record_.sampling_seconds : record_.warmup_seconds) += seconds_since(begin);
+  (warm_ ? record_.sampling_seconds : record_.warmup_seconds) += seconds_since(begin);
 }
 
 void ChainTask::freeze() {
