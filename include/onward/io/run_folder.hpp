@@ -20,8 +20,8 @@ class RunFolder {
   /// Makes the folder, with its parents, and locks it for as long as this object lives. An existing one that
   /// has files is an Error unless `force`; with it the files that runs make (run.json, summary.json,
   /// chain-N.csv, .npy and .safetensors, draws.nc, draws.nc.chain-N, checkpoint, draws.png,
-  /// predictions.npy, predictions-sd.npy, predictions.png) are set aside until replace(), and everything else
-  /// stays. A folder that another run is writing to is an Error.
+  /// predictions.npy, predictions-sd.npy, predictions.png, warmup.csv) are set aside until replace(); all
+  /// else stays. A folder that another run is writing to is an Error.
   [[nodiscard]] static RunFolder create(const std::filesystem::path& directory, bool force = false);
 
   /// Makes and locks the first of NAME, NAME-2, NAME-3, ... that is not there yet, also if several ask at
