@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "onward/error.hpp"
@@ -37,6 +39,21 @@ TEST(Run, HasTheSameBitsForAnyNumberOfThreadsAndASecondTime) {
       }
     }
   }
+}
+
+TEST(Run, SecondsOfSamplingAreNotThoseOfWarmUp) {
+  RunSettings s = quick("line-fmala");
+  s.step_size = 0.1;
+  s.warmup = 0;
+  s.draws = 5;  // all within one slice
+  s.thin = 1;
+  const auto run = sample(target(50,
+                                 [](const auto& t) {
+                                   std::this_thread::sleep_for(std::chrono::microseconds(200));
+                                   return -0.5 * t[0] * t[0];
+                                 }),
+                          s);
+  EXPECT_GT(run.sampling_seconds, run.warmup_seconds);
 }
 
 TEST(Run, DependsOnTheSeed) {
