@@ -183,7 +183,7 @@ TEST_F(Families, SayWhatIsWrong) {
   };
   wrong(1, "k ~ x", {"--family", "ordinal"}, {"bad.csv:4", "is 0", "class from 1"});
   wrong(1, "count ~ x", {"--family", "zero-inflated-poisson"}, {"bad.csv:4", "2.5", "whole number"});
-  wrong(1, "name ~ x", {"--family", "student-t"}, {"name", "text"});
+  wrong(1, "name ~ x", {"--family", "student-t"}, {"name", "bad.csv:2", "needs numbers"});
   wrong(2, "x ~ 0 + count", {"--family", "ordinal"}, {"thresholds in place of an intercept"});
   wrong(2, "x ~ count", {"--family", "student-t", "--nu", "0.5"}, {"--nu is 0.5", "above 1"});
   wrong(2, "x ~ count", {"--family", "gaussian", "--nu", "3"}, {"--nu", "student-t", "not for gaussian"});
