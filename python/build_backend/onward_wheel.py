@@ -11,6 +11,7 @@ import hashlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -27,6 +28,8 @@ def _build(folder: pathlib.Path, *options: str) -> pathlib.Path:
     """libonward.so, built from these sources."""
     configure = ["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                  "-DONWARD_BUILD_TESTS=OFF", *options]
+    if shutil.which("ccache"):
+        configure.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
     for command in (configure, ["cmake", "--build", str(folder), "--target", "onward_c"]):
         print("onward:", *command, file=sys.stderr, flush=True)
         subprocess.run(command, check=True, stdout=sys.stderr)

@@ -172,7 +172,8 @@ def _open() -> ctypes.CDLL:
             getattr(library, function).argtypes = arguments
         return library
     raise ImportError(
-        "libonward.so.1 was not found: install Onward, or say where it is by the environment variable ONWARD_LIBRARY"
+        "libonward.so.1 was not found. In the source tree `./run` builds it; else install Onward by `pip install .`, or "
+        "say where the library is by the environment variable ONWARD_LIBRARY"
     )
 
 
