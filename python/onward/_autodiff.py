@@ -67,7 +67,15 @@ def from_torch(
     dtype = torch.float64 if dtype is None else dtype
 
     def density(theta):
-        value = log_density(theta if places is None else _unpacked(places, theta))
+        try:
+            value = log_density(theta if places is None else _unpacked(places, theta))
+        except RuntimeError as problem:
+            if "scalar type" not in str(problem) and "dtype" not in str(problem):
+                raise
+            raise UsageError(
+                f"the log density mixes types of numbers ({problem}): its parameters are {dtype}. Convert the data, as "
+                "in x.double(), or give from_torch the `dtype` of the data"
+            ) from problem
         if not isinstance(value, torch.Tensor) or value.numel() != 1:
             shape = tuple(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
             raise UsageError(f"the log density must be a tensor of one number: it gave {shape}")

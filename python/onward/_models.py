@@ -154,6 +154,11 @@ def glm(
     >>> model.names
     ['(Intercept)', 'x', 'sigma']
     """
+    if not isinstance(formula, str):
+        raise UsageError(
+            f"`formula` is of type {type(formula).__name__} and must be text: the formula comes first and then the "
+            'data, as in onward.glm("y ~ x", frame)'
+        )
     priors = prior if isinstance(prior, str) else "; ".join(prior)
     specification = {"name": "glm", "formula": formula, "family": family, "prior": priors or None, **options}
     if isinstance(data, (str, os.PathLike)):

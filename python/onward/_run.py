@@ -61,7 +61,10 @@ def sample(
     if isinstance(model, str):
         model = _built_in(model)
     if not isinstance(model, Model):
-        raise UsageError(f"`model` must be a model, such as onward.model('funnel'), not {type(model).__name__}")
+        remedy = "; onward.target, onward.from_torch and onward.from_jax make one of a function" if callable(model) else ""
+        raise UsageError(
+            f"`model` must be a model, such as onward.model('funnel'), not {type(model).__name__}{remedy}"
+        )
     given = {"draws": draws if until_ess is None else max_draws, "chains": chains, "sampler": sampler,
              "warmup": warmup, "seed": seed, "until_ess": until_ess,
              "threads": model._threads if threads is None else threads, **settings}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import math
 import struct
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
@@ -90,11 +91,11 @@ def _jet_callback(owner, dim: int, jet: Callable):
                 memmove(out, pack(value, slope, curvature), 24)
             elif order == 1:
                 answer = jet(frombuffer(string_at(theta, size)), frombuffer(string_at(v, size)), 1)
-                value, slope = answer
+                value, slope = answer if len(answer) != 3 else answer[:2]
                 memmove(out, pack(value, slope, 0.0), 24)
             else:
                 answer = jet(frombuffer(string_at(theta, size)), None, 0)
-                value = answer[0] if isinstance(answer, tuple) and len(answer) == 1 else answer
+                value = answer[0] if isinstance(answer, tuple) and 1 <= len(answer) <= 3 else answer
                 memmove(out, pack(value, 0.0, 0.0), 24)
             return 0
         except BaseException as problem:  # noqa: BLE001
@@ -174,6 +175,24 @@ def _address(function: Any) -> Optional[int]:
     return None
 
 
+def _check_arguments(jet: Any) -> None:
+    """Refuses, before a run, what cannot be called as jet(theta, v, order)."""
+    called = "it is called as jet(theta, v, order): the place, the direction, and 0, 1 or 2 derivatives along it"
+    if not callable(jet):
+        raise UsageError(f"`jet` is of type {type(jet).__name__} and must be a function: {called}")
+    try:
+        signature = inspect.signature(jet)
+    except (TypeError, ValueError):  # some functions that are written in C have none
+        return
+    try:
+        signature.bind(None, None, 0)
+    except TypeError:
+        raise UsageError(
+            f"`jet` cannot take the arguments {signature}: {called}. If you have the log density alone, "
+            "onward.from_torch and onward.from_jax make the derivatives"
+        ) from None
+
+
 def target(
     dim: int,
     jet: Any,
@@ -185,8 +204,8 @@ def target(
     """A model of your own, by its jet.
 
     `jet(theta, v, order)` gives the log density for order 0, (log density, slope) for order 1 and (log density,
-    slope, curvature) for order 2, at theta along v; theta and v are read-only arrays. Raise `onward.Reject` where
-    there is no density. `gradient(theta)` gives (log density, gradient), for samplers that need one. `parameters`
+    slope, curvature) for order 2, at theta along v; it may give more of the three than it is asked for, but v is None
+    for order 0. theta and v are read-only arrays. Raise `onward.Reject` where there is no density. `gradient(theta)` gives (log density, gradient), for samplers that need one. `parameters`
     names what is reported, {"mu": (), "theta": 8}, and `constrain(theta)` gives those numbers, or a dict of them.
 
     >>> import onward
@@ -206,6 +225,7 @@ def target(
     dim = int(dim)
     address = _address(jet)
     if address is None:
+        _check_arguments(jet)
         return FunctionModel(dim, jet, gradient, constrain, parameters, name)
     pointers = [ctypes.c_void_p(address)]
     for what, function in (("gradient", gradient), ("constrain", constrain)):

@@ -55,6 +55,8 @@ class FromTorch(unittest.TestCase):
             quiet(onward.from_torch(lambda t: t, 3), sampler="newton-line")
         with self.assertRaisesRegex(onward.UsageError, "dict of shapes"):
             onward.from_torch(self.density, "mu")
+        with self.assertRaisesRegex(onward.UsageError, r"x\.double\(\).*`dtype`"):
+            quiet(onward.from_torch(lambda t: (torch.zeros(2, 3) @ t).sum(), 3), sampler="newton-line")
         with self.assertRaisesRegex(RuntimeError, "mat1|shape|size"):
             quiet(onward.from_torch(lambda t: (torch.zeros(2, 5, dtype=t.dtype) @ t).sum(), 3), sampler="newton-line")
 

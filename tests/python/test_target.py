@@ -120,6 +120,25 @@ class WhatGoesWrong(unittest.TestCase):
             with self.subTest(answer=answer), self.assertRaisesRegex(onward.UsageError, "order 2 `jet` must give"):
                 quiet(onward.target(1, lambda t, v, order: 0.0 if order == 0 else answer))
 
+    def test_more_than_asked_for_is_taken(self):
+        def all_three(t, v, order):
+            v = np.zeros_like(t) if v is None else v
+            return -0.5 * t @ t, -t @ v, -v @ v
+
+        asked = onward.target(2, normal)
+        given = onward.target(2, all_three)
+        for sampler in ("rwm", "line-fmala", "newton-line"):
+            with self.subTest(sampler=sampler):
+                first, second = (quiet(model, sampler=sampler, draws=50) for model in (asked, given))
+                np.testing.assert_array_equal(first["theta"], second["theta"])
+
+    def test_functions_of_other_arguments_are_refused_at_once(self):
+        for function in (lambda t: 0.0, lambda t, v: 0.0, lambda t, v, order, more: 0.0):
+            with self.assertRaisesRegex(onward.UsageError, r"called as jet\(theta, v, order\)"):
+                onward.target(2, function)
+        with self.assertRaisesRegex(onward.UsageError, "onward.target"):
+            onward.sample(lambda t: 0.0)
+
     def test_bad_arguments(self):
         for dim in (0, -1, 1.5, True):
             with self.subTest(dim=dim), self.assertRaisesRegex(onward.UsageError, "`dim`"):
