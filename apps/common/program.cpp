@@ -108,7 +108,11 @@ std::string explain_extra(const CLI::App& app, const std::string& word, const Hi
       text += fmt::format(" {}: {}", all_commands(command).front()->get_group(), joined(names));
     return text;
   }
-  if (!option) return fmt::format("'{}' is one word too many for {}.", word, command.get_name());
+  if (!option) {
+    const bool file = word.find('.') != std::string::npos && has(option_names(command), "--data");
+    return fmt::format("'{}' is one word too many for {}.{}", word, command.get_name(),
+                       file ? fmt::format(" If it is the data: --data {}", word) : "");
+  }
   const auto known = option_names(command);
   const std::string name = word.substr(0, word.find('='));
   if (has(known, name)) return fmt::format("{0} belongs after the command: {1} {0}", word, typed(command));

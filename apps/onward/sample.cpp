@@ -252,7 +252,11 @@ int sample_model(SampleSettings& s) {
   if (!s.quiet) {
     print_notes(run, plan.model, sampled, s.all_parameters);
     if (recorder.had_all(run)) say("note: all draws were there already; more --draws prolong the run\n");
-    if (recorder.folder()) say("files: {}\n", recorder.folder()->path().string());
+    if (recorder.folder()) {
+      const std::string folder = recorder.folder()->path().string();
+      if (run.ending == Ending::interrupted) say("to go on: onward sample --resume --out {}\n", folder);
+      say("files: {}\n", folder);
+    }
   }
   recorder.rethrow();
   if (run.ending == Ending::interrupted) return interrupted;

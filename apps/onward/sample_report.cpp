@@ -122,8 +122,8 @@ void print_notes(const Run& run, const Model& model, const SampledDraws& sampled
   }
   const double least = least_ess(shown);
   if (run.settings.until_ess && run.ending == Ending::complete && least < *run.settings.until_ess)
-    say("note: each chain made its most draws, {}, before every ESS was {}: the least is {:.0f}. More "
-        "--max-draws go on\n",
+    say("note: each chain made its most draws, {}, before every ESS was {}: the least is {:.0f}. A "
+        "larger --max-draws with --resume goes on\n",
         sampled.draws, *run.settings.until_ess, least);
   double drift = 0;
   for (const auto& chain : run.chains) drift = std::max(drift, chain.largest_drift);

@@ -81,7 +81,7 @@ function addTable() {
     }}, head));
     return cell;
   });
-  const search = make("input", {type: "search", id: "search", placeholder: "theta 3", autocomplete: "off",
+  const search = make("input", {type: "search", id: "search", placeholder: "part of a name", autocomplete: "off",
     input: (event) => { words = event.target.value.trim(); limit = ROWS_AT_ONCE; fill(); }});
   const only = make("input", {type: "checkbox", id: "doubtful", change: (event) => { doubtful = event.target.checked; fill(); }});
   const groups = make("input", {type: "checkbox", id: "levels", change: (event) => { levels = event.target.checked; fill(); }});

@@ -191,7 +191,7 @@ void require_one_model(const Input& one, const Input& other) {
     if (!there.contains(name))
       throw Error(
           fmt::format("{} has the parameter {}, which {} has not: two runs are compared if they are of one "
-                      "model; different models of the same data are compared by cross-validation",
+                      "model; different models of the same data are compared by `onward loo`",
                       one.name, name, other.name));
   if (one.names.size() != other.names.size())
     throw Error(

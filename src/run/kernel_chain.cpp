@@ -68,8 +68,10 @@ State find_start(const RunSettings& settings, AnyTarget& target, const Stream& s
   }
   const Counts& counts = target.counts();
   const std::string why =
-      counts.threw > 0 ? fmt::format("the model says: {}", counts.first_message)
-                       : std::string("the log density, its slope or its curvature is not finite there");
+      counts.threw > 0
+          ? (counts.first_message.empty() ? std::string("the model says that it has no density there")
+                                          : fmt::format("the model says: {}", counts.first_message))
+          : std::string("the log density, its slope or its curvature is not finite there");
   const std::string where = settings.start.kind == Start::Kind::zeros ? "at zero"
                             : settings.start.kind == Start::Kind::given
                                 ? "at the start that was given"
