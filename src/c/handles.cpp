@@ -54,6 +54,9 @@ onward_run::onward_run(onward_model& made_from, Model model, RunSettings setting
       spec(made_from.spec),
       what_for(made_from.what_for),
       is_from_outside(made_from.density.has_value()),
+      shown_(model.shown),
+      words_(model.words),
+      beyond_metrics_(model.beyond_metrics),
       thread_([this, model = std::move(model), settings = std::move(settings),
                recording = std::move(recording)]() mutable {
         sample(std::move(model), std::move(settings), recording);

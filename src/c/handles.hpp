@@ -62,7 +62,14 @@ struct onward_run {
   const onward::BuildFor what_for;
   const bool is_from_outside;
 
+  /// What not to trust of what the table shows, a sentence each.
+  std::vector<std::string> warnings();
+  /// What the program prints: the table of what the model wants shown, and what to know of it.
+  std::string table_text();
+
  private:
+  /// The rows of the table: effects of groups are left out.
+  std::vector<onward::ParameterSummary> shown();
   void sample(onward::Model model, onward::RunSettings settings, const onward::Recording& recording);
 
   mutable std::mutex mutex_;
@@ -73,5 +80,8 @@ struct onward_run {
   std::optional<onward::Recorded> recorded_;
   std::exception_ptr trouble_;
   std::optional<std::vector<onward::ParameterSummary>> parameters_;
+  std::optional<std::size_t> shown_;
+  std::vector<std::string> words_;
+  bool beyond_metrics_;
   std::thread thread_;
 };

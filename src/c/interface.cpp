@@ -270,7 +270,7 @@ const char* onward_run_summary(onward_run* run, size_t most_parameters) {
           json[field] = all[field];
         else
           json.erase(field);
-      json["warnings"] = recorded.run.warnings();
+      json["warnings"] = run->warnings();
       json["notes"] = recorded.run.notes();
     } else {
       json.erase("parameters");
@@ -280,7 +280,7 @@ const char* onward_run_summary(onward_run* run, size_t most_parameters) {
 }
 
 const char* onward_run_table(onward_run* run) {
-  return c_interface::text(run->table, [&] { return run->result().run.report(); });
+  return c_interface::text(run->table, [&] { return run->table_text(); });
 }
 
 int onward_run_save(onward_run* run, const char* folder, int replace) {
