@@ -71,22 +71,24 @@ class Jets(unittest.TestCase):
         quiet(onward.target(2, keeps))
         self.assertGreater(len({t.tobytes() for t, _ in kept}), 10)
 
-    def test_a_compiled_function_gives_the_same_bits(self):
-        jet_type = ctypes.CFUNCTYPE(
-            ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double),
-            ctypes.c_int, ctypes.POINTER(ctypes.c_double), ctypes.c_char_p)
-
-        @jet_type
-        def compiled(_, theta, v, order, out, message):
-            t = np.array(theta[: D + 1])
-            answer = funnel_jet(t, np.array(v[: D + 1]) if order else None, order)
-            for i, number in enumerate(answer if order else (answer,)):
-                out[i] = number
-            return 0
-
-        a = quiet(onward.target(D + 1, funnel_jet))
-        b = quiet(onward.target(D + 1, compiled), threads=1)
-        self.assertTrue((a["theta"] == b["theta"]).all())
+    def test_callables_and_function_pointers_give_the_built_in_model_s_bits(self):
+        built_in = onward.model("funnel", dim=D)
+        lib, handle = onward._library.lib, built_in._handle
+        called = onward.target(
+            D + 1, lambda t, v, order: built_in.jet(t, v, order) if order else built_in.jet(t, order=0)[0],
+            gradient=built_in.gradient, parameters={"w": (), "x": D})
+        jet = onward._library.JET(lambda _, theta, v, order, out, message: lib.onward_model_jet(handle, theta, v, order, out))
+        gradient = onward._library.GRADIENT(
+            lambda _, theta, value, out, message: lib.onward_model_gradient(
+                handle, theta, ctypes.cast(value, ctypes.POINTER(ctypes.c_double)), out))
+        pointed_to = onward.target(D + 1, jet, gradient=gradient, parameters={"w": (), "x": D})
+        for sampler in ("rwm", "mala", "fmala", "line-fmala", "pc-line-fmala", "newton-line"):
+            settings = dict(sampler=sampler, draws=60, warmup=200, thin=2, chains=2)
+            expected = quiet(built_in, **settings)
+            for model in (called, pointed_to):
+                run = quiet(model, **settings)
+                with self.subTest(sampler=sampler, model=model):
+                    self.assertTrue((run["w"] == expected["w"]).all() and (run["x"] == expected["x"]).all())
 
 
 class WhatGoesWrong(unittest.TestCase):
