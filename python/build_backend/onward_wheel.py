@@ -58,6 +58,14 @@ def _metadata() -> dict[str, bytes]:
     }
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None) -> str:
+    for place, contents in _metadata().items():
+        path = pathlib.Path(metadata_directory, place)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(contents)
+    return f"onward-{_version()}.dist-info"
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None) -> str:
     portable = str((config_settings or {}).get("portable", "")).lower() in ("1", "true", "yes")
     files = _metadata()
