@@ -65,6 +65,8 @@ void describe(onward_model& model) {
   model.dimension = built.dimension();
   model.width = built.names.size();
   model.description = json_text(description_of(built));
+  // With the checksums of its data: it is not built again from data that have changed.
+  if (!model.density) model.spec = built.spec;
 }
 
 void register_networks() {

@@ -42,6 +42,15 @@ class Tables(unittest.TestCase):
         for name in run:
             self.assertTrue((run[name] == same[name]).all(), name)
 
+    def test_data_that_change_are_noticed(self):
+        frame = {"x": np.arange(20.0), "y": np.arange(20.0) % 3}
+        model = onward.glm("y ~ x", frame)
+        first = quiet(model)
+        self.assertTrue((quiet(model)["x"] == first["x"]).all())
+        frame["x"][3] = 99
+        with self.assertRaisesRegex(onward.Error, "not the one"):
+            quiet(model)
+
     def test_types_of_columns(self):
         rows = 30
         x = np.linspace(-1, 1, rows)
