@@ -214,7 +214,11 @@ def _plain(value: Any) -> Any:
 
 
 def as_json(value: Any) -> bytes:
-    return json.dumps(value, default=_plain).encode()
+    try:
+        return json.dumps(value, default=_plain, allow_nan=False).encode()
+    except ValueError:
+        wrong = [k for k, v in value.items() if isinstance(v, float) and (v != v or abs(v) == float("inf"))]
+        raise UsageError(f"{', '.join(wrong) or 'a setting'} must be a finite number") from None
 
 
 def sizes(shape) -> Optional[ctypes.Array]:

@@ -43,6 +43,7 @@ class Model:
         self._pid = os.getpid()
         self._raw = handle
         self._free = weakref.finalize(self, _free_model, handle, self._pid)
+        self._free.atexit = False  # threads may still use it
 
     @property
     def _handle(self) -> int:
@@ -84,11 +85,17 @@ class Model:
         return out
 
     def _check(self, code: int) -> None:
-        self._raise_own()
-        c.check(code)
+        if code != c.OK:
+            raise self._problem(code)
 
-    def _raise_own(self) -> None:
-        """Raises what a function of the user's raised, if one did."""
+    def _problem(self, code: Optional[int] = None) -> Exception:
+        """The exception for what the library had to say; raises what a function of the user's raised, if it did."""
+        problem = c.fail(code)
+        self._raise_own(str(problem))
+        return problem
+
+    def _raise_own(self, told: str) -> None:
+        """Raises what a function of the user's raised, if the library tells of that."""
 
     def _vector(self, x, name: str) -> np.ndarray:
         x = np.asarray(x)

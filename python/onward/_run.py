@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import json
 import os
 import sys
+import threading
 import time
 import warnings
 import weakref
@@ -65,20 +67,41 @@ def sample(
         raise UsageError(
             f"`model` must be a model, such as onward.model('funnel'), not {type(model).__name__}{remedy}"
         )
+    about_files = {k: settings.pop(k) for k in _ABOUT_FILES if k in settings}
     given = {"draws": draws if until_ess is None else max_draws, "chains": chains, "sampler": sampler,
              "warmup": warmup, "seed": seed, "until_ess": until_ess,
              "threads": model._threads if threads is None else threads, **settings}
     if init is not None:
         given["init"] = init if isinstance(init, (str, os.PathLike)) else model._vector(init, "init").tolist()
-    if out is None and (resume or keep != "draws" or format != "csv" or log_likelihood):
-        raise UsageError("`resume`, `keep`, `format` and `log_likelihood` are about files: say where they are by `out`")
+    if out is None and (about_files or resume or keep != "draws" or format != "csv" or log_likelihood):
+        raise UsageError(
+            "`resume`, `keep`, `format`, `log_likelihood` and the like are about files: say where they are by `out`"
+        )
     recording: dict[str, Any] = {}
     if out is not None:
         into = "resumed" if resume else "replaced" if force else "fresh"
         recording = {"folder": os.fspath(out), "into": into, "format": format, "keep": keep,
-                     "log_likelihood": log_likelihood}
+                     "log_likelihood": bool(log_likelihood), **about_files}
+        if resume:
+            asked = {"seed": seed, "warmup": warmup, "sampler": None if sampler == "auto" else sampler, **settings}
+            _require_same(os.fspath(out), asked)
     handle = Handle(model, {k: v for k, v in given.items() if v is not None}, recording, progress)
     return handle.wait() if blocking else handle
+
+
+_ABOUT_FILES = ("checkpoint_seconds", "single_precision", "unconstrained", "no_data")
+
+
+def _require_same(folder: str, asked: Mapping[str, Any]) -> None:
+    """A run that goes on keeps its settings: others are refused, but for how long it may take."""
+    try:
+        with open(os.path.join(folder, "run.json")) as file:
+            then = json.load(file).get("settings", {})
+    except (OSError, ValueError):
+        return  # the library says what is wrong
+    for field, value in asked.items():
+        if value is not None and field in then and field not in ("max_seconds", "min_draws") and then[field] != value:
+            raise UsageError(f"the run in {folder} has the setting {field} {then[field]}, not {value}: leave it out")
 
 
 class Handle:
@@ -90,13 +113,15 @@ class Handle:
         self._start()
 
     def _start(self) -> None:
+        if _over:
+            raise Error("the interpreter is about to end: no run is started")
         raw = lib.onward_run_start(self.model._handle, c.as_json(self._settings), c.as_json(self._recording))
         if not raw:
-            problem = c.fail()
-            self.model._raise_own()
-            raise problem
+            raise self.model._problem()
         self._raw, self._pid = raw, os.getpid()
         self._free = weakref.finalize(self, _free_run, raw, self._pid, self.model)
+        self._free.atexit = False  # see _stop_all
+        _going_on.add(self)
 
     @property
     def _handle(self) -> int:
@@ -127,10 +152,17 @@ class Handle:
         if self.running:
             raise UsageError("the run goes on already: stop it first, or wait for it")
         seed = self.wait().seed if "seed" not in self._settings else self._settings["seed"]
-        self._settings.update(settings, seed=seed)
-        self._recording["into"], self._result = "resumed", None
-        self._free()
-        self._start()
+        before = self._settings, self._recording
+        free = self._free
+        self._settings = {**self._settings, **settings, "seed": seed}
+        self._recording = {**self._recording, "into": "resumed"}
+        try:
+            self._start()
+        except BaseException:
+            self._settings, self._recording = before
+            raise
+        self._result = None
+        free()
         return self
 
     def wait(self, seconds: Optional[float] = None) -> "Run":
@@ -161,9 +193,7 @@ class Handle:
         finally:
             bar.close()
         if code != 0:
-            problem = c.fail(-code)
-            self.model._raise_own()
-            raise problem
+            raise self.model._problem(-code)
         notes = c.text(lib.onward_run_notes(self._handle)).splitlines()
         self._result = result = Run(self)
         if self._show:
@@ -176,10 +206,42 @@ class Handle:
         return result
 
 
-def _free_run(raw: int, pid: int, _model: Model) -> None:
+_going_on: "weakref.WeakSet[Handle]" = weakref.WeakSet()
+_ending: set[threading.Thread] = set()
+_over = False
+
+
+def _free_run(raw: int, pid: int, model: Model) -> None:
     """The model is kept until here: chains may still ask it."""
-    if os.getpid() == pid:
+    if os.getpid() != pid:
+        return
+    if lib.onward_run_wait(raw, 0.0) != 1:
         lib.onward_run_free(raw)
+        return
+    # This may be one of the run's own threads, in a function of the user's: another one waits for its end.
+    lib.onward_run_stop(raw)
+
+    def finish(_kept=model) -> None:
+        lib.onward_run_free(raw)
+        _ending.discard(threading.current_thread())
+
+    thread = threading.Thread(target=finish, daemon=True)
+    _ending.add(thread)
+    thread.start()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Runs end before the interpreter does. They are not freed: other threads may be waiting for them."""
+    global _over
+    _over = True
+    running = [h for h in list(_going_on) if h._pid == os.getpid()]
+    for handle in running:
+        lib.onward_run_stop(handle._raw)
+    for handle in running:
+        lib.onward_run_wait(handle._raw, 60.0)
+    for thread in list(_ending):
+        thread.join(60.0)
 
 
 class Run(Mapping):

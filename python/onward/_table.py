@@ -43,66 +43,62 @@ def _names(data: Any) -> list:
     if getattr(getattr(data, "dtype", None), "names", None):  # a structured array
         return list(data.dtype.names)
     raise UsageError(
-        f"`data` is of type {type(data).__name__}: it must be a DataFrame, a dict of arrays, or the name of a CSV file"
+        f"`data` is of type {type(data).__name__}: it must be a DataFrame or a dict of arrays"
     )
 
 
 def _column(name: str, values: Any, keep: list) -> c.Column:
     levels: list[str] = []
-    if hasattr(values, "cat"):  # pandas categories, in their own order
-        levels = [str(level) for level in values.cat.categories]
-        values = np.asarray(values.cat.codes)
+    if hasattr(values, "columns"):
+        raise UsageError(f"`data` has two columns of the name {name}: rename one")
+    categories = getattr(values, "cat", values)
+    if hasattr(categories, "codes") and hasattr(categories, "categories"):  # pandas, in their own order
+        levels = [_text(level) for level in categories.categories]
+        values = np.asarray(categories.codes)
+        if not levels:
+            values = np.full(len(values), np.nan)
     else:
-        if hasattr(values, "isna") and not isinstance(getattr(values, "dtype", None), np.dtype):
-            values = _plain_values(values)
+        if np.ma.isMaskedArray(values):
+            values = np.where(np.ma.getmaskarray(values), None, values.data.astype(object))
+        elif hasattr(values, "isna") and not isinstance(getattr(values, "dtype", None), np.dtype):
+            values = np.array([None if missing else v for v, missing in zip(values.tolist(), values.isna())], dtype=object)
         values = np.asarray(values)
+        if values.ndim != 1:
+            raise UsageError(f"the column {name} has the shape {values.shape}: it must have one dimension")
         if values.dtype.kind in "OUS":
-            values, levels = _words(name, values)
+            values, levels = _objects(name, values.tolist())
         elif values.dtype.kind not in "fiub":
             raise UsageError(f"the column {name} has the type {values.dtype}: numbers, text or categories are needed")
         elif values.dtype.byteorder == ">" or values.dtype.itemsize not in (1, 2, 4, 8) or values.dtype.str == "<f2":
             values = values.astype(np.float64)
-    if values.ndim != 1:
-        raise UsageError(f"the column {name} has the shape {values.shape}: it must have one dimension")
-    words = (ctypes.c_char_p * len(levels))(*[level.encode() for level in levels])
+    words = (ctypes.c_char_p * len(levels))(*[level.encode("utf-8", "replace") for level in levels])
     keep += [values, words]
     return c.Column(
         name.encode(), values.dtype.str.encode(), len(values), values.strides[0], values.ctypes.data, len(levels), words
     )
 
 
-def _plain_values(values: Any) -> np.ndarray:
-    """pandas' columns that know missing entries: numbers as floats with NaN, the others as objects."""
-    kind = getattr(values.dtype, "kind", "O")
-    if kind in "iuf":
-        return values.to_numpy(dtype=np.float64, na_value=np.nan)
-    if kind == "b" and not values.isna().any():
-        return values.to_numpy(dtype=bool)
-    return values.astype(object).where(~values.isna(), None).to_numpy()
+def _text(value: Any) -> str:
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    if "\0" in text:
+        raise UsageError(f"the text {text!r} has a zero byte: take it out")
+    return text
 
 
-def _words(name: str, values: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Text as codes of levels, which are sorted by their bytes; missing entries are -1."""
-    places: dict[str, int] = {}
-    codes = np.empty(len(values), dtype=np.int32) if values.ndim == 1 else np.empty(values.shape, dtype=np.int32)
-    if values.ndim != 1:
-        return codes, ["-"]
-    numbers = True
-    for i, value in enumerate(values.tolist()):
-        if value is None or value != value:
-            codes[i] = -1
-            continue
-        if isinstance(value, bytes):
-            value = value.decode("utf-8", "replace")
-        numbers = numbers and isinstance(value, (int, float))
-        codes[i] = places.setdefault(str(value), len(places))
-    if numbers and places:
-        raise UsageError(
-            f"the column {name} holds Python objects that are numbers: give them a type, as by astype(float)"
-        )
-    levels = sorted(places, key=str.encode)
-    order = np.empty(len(places) + 1, dtype=np.int32)
-    for rank, level in enumerate(levels):
-        order[places[level]] = rank
-    order[-1] = -1
-    return order[codes], levels
+def _missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+
+
+def _objects(name: str, values: list) -> tuple[np.ndarray, list[str]]:
+    """Python objects: numbers as floats, true and false or text as codes of levels; missing ones are NaN or -1."""
+    given = [value for value in values if not _missing(value)]
+    if not all(isinstance(value, (str, bytes, bool, np.bool_)) for value in given) or not given:
+        if all(isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) for value in given):
+            return np.array([np.nan if _missing(value) else float(value) for value in values]), []
+        kinds = sorted({type(value).__name__ for value in given})
+        if not all(isinstance(value, (str, bytes, bool, int, float)) for value in given):
+            raise UsageError(f"the column {name} holds {', '.join(kinds)}: make numbers or text of it")
+    if all(isinstance(value, (bool, np.bool_)) for value in given):
+        return np.array([-1 if _missing(value) else int(value) for value in values], dtype=np.int32), ["FALSE", "TRUE"]
+    places = {level: rank for rank, level in enumerate(sorted({_text(v) for v in given}, key=lambda t: t.encode("utf-8", "replace")))}
+    return np.array([-1 if _missing(v) else places[_text(v)] for v in values], dtype=np.int32), list(places)

@@ -26,9 +26,13 @@ def _is_rejection(problem: BaseException) -> bool:
 
 
 def shapes_of(parameters: Optional[Mapping[str, Shape]]) -> dict[str, tuple[int, ...]]:
-    shapes = {}
+    shapes: dict[str, tuple[int, ...]] = {}
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise UsageError(f"`parameters` must be a dict of names and shapes, not {type(parameters).__name__}")
     for name, shape in (parameters or {}).items():
         shapes[str(name)] = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
+        if any(n < 1 for n in shapes[str(name)]):
+            raise UsageError(f"`parameters` give {name} the shape {shapes[str(name)]}: sizes must be 1 or more")
     return shapes
 
 
@@ -41,15 +45,16 @@ class FunctionModel(Model):
         for what, function in (("jet", jet), ("gradient", gradient), ("constrain", constrain)):
             if function is not None and not callable(function):
                 raise UsageError(f"`{what}` must be a function, not {type(function).__name__}")
-        self._trouble: Optional[BaseException] = None
+        self._troubles: dict[str, BaseException] = {}  # by the words that C was given
         functions = _Functions(self, dim, jet, gradient, constrain, shapes_of(parameters))
         make, keep = from_functions(name, dim, functions.pointers(), functions.shapes, c.THREADS)
         super().__init__(make, [keep, functions])
 
-    def _raise_own(self) -> None:
-        trouble, self._trouble = self._trouble, None
-        if trouble is not None:
-            raise trouble
+    def _raise_own(self, told: str) -> None:
+        for words, trouble in list(self._troubles.items()):
+            if words and words in told:
+                del self._troubles[words]
+                raise trouble
 
 
 class _Functions:
@@ -69,11 +74,27 @@ class _Functions:
 
 def _told(owner, problem: BaseException, message: int) -> int:
     rejected = _is_rejection(problem)
-    if not rejected and owner._trouble is None:
-        owner._trouble = problem
-    words = f"{type(problem).__name__}: {problem}".encode()[: c.MESSAGE_SIZE - 1] + b"\0"
-    ctypes.memmove(message, words, len(words))
+    try:
+        words = f"{type(problem).__name__}: {problem}"
+    except Exception:  # noqa: BLE001: its own text cannot be had
+        words = type(problem).__name__
+    # C has room for so many bytes, and what it says of them may be made printable: the first line is told.
+    line = words.splitlines()[0] if words.splitlines() else words
+    told = line.encode("utf-8", "replace")[: c.MESSAGE_SIZE - 1].decode("utf-8", "ignore")
+    if not rejected:
+        while len(owner._troubles) > 20:
+            owner._troubles.pop(next(iter(owner._troubles)))
+        owner._troubles.setdefault(told, problem)
+    data = told.encode("utf-8", "replace") + b"\0"
+    ctypes.memmove(message, data, len(data))
     return c.NO_DENSITY if rejected else c.FAILED
+
+
+def _shown(answer: Any) -> str:
+    try:
+        return repr(answer)
+    except Exception:  # noqa: BLE001
+        return f"an object of type {type(answer).__name__}"
 
 
 def _jet_callback(owner, dim: int, jet: Callable):
@@ -88,20 +109,26 @@ def _jet_callback(owner, dim: int, jet: Callable):
             if order == 2:
                 answer = jet(frombuffer(string_at(theta, size)), frombuffer(string_at(v, size)), 2)
                 value, slope, curvature = answer
+                if isinstance(value, complex) or isinstance(slope, complex) or isinstance(curvature, complex):
+                    raise TypeError
                 memmove(out, pack(value, slope, curvature), 24)
             elif order == 1:
                 answer = jet(frombuffer(string_at(theta, size)), frombuffer(string_at(v, size)), 1)
                 value, slope = answer if len(answer) != 3 else answer[:2]
+                if isinstance(value, complex) or isinstance(slope, complex):
+                    raise TypeError
                 memmove(out, pack(value, slope, 0.0), 24)
             else:
                 answer = jet(frombuffer(string_at(theta, size)), None, 0)
                 value = answer[0] if isinstance(answer, tuple) and 1 <= len(answer) <= 3 else answer
+                if isinstance(value, complex):
+                    raise TypeError
                 memmove(out, pack(value, 0.0, 0.0), 24)
             return 0
         except BaseException as problem:  # noqa: BLE001
             if answer is not call and isinstance(problem, (TypeError, ValueError, struct.error)):
                 problem = UsageError(
-                    f"for order {order} `jet` must give {WANTED[order]}, as real numbers: it gave {answer!r}"
+                    f"for order {order} `jet` must give {WANTED[order]}, as real numbers: it gave {_shown(answer)}"
                 )
             return _told(owner, problem, message)
 
@@ -114,6 +141,8 @@ def _gradient_callback(owner, dim: int, gradient: Callable):
             answer = gradient(np.frombuffer(ctypes.string_at(theta, 8 * dim)))
             if not isinstance(answer, tuple) or len(answer) != 2:
                 raise UsageError(f"`gradient` must give a tuple (log density, gradient): it gave {answer!r}")
+            if np.iscomplexobj(answer[0]) or np.iscomplexobj(answer[1]):
+                raise UsageError("`gradient` gave complex numbers: real ones are needed")
             slopes = np.ascontiguousarray(answer[1], dtype=np.float64)
             if slopes.shape != (dim,):
                 raise UsageError(f"`gradient` gave an array of the shape {slopes.shape}: {dim} numbers are needed")
@@ -135,6 +164,9 @@ def _constrain_callback(owner, dim: int, constrain: Callable, shapes: Mapping[st
             if isinstance(answer, Mapping):
                 if set(answer) != set(shapes):
                     raise UsageError(f"`constrain` gave {', '.join(answer)}: `parameters` are {', '.join(shapes)}")
+                for name, shape in shapes.items():
+                    if np.size(answer[name]) != math.prod(shape):
+                        raise UsageError(f"`constrain` gave {np.size(answer[name])} numbers for {name}, whose shape is {shape}")
                 answer = np.concatenate([np.ravel(answer[name]) for name in shapes])
             answer = np.ascontiguousarray(answer, dtype=np.float64).ravel()
             if answer.size != width:
@@ -220,7 +252,7 @@ def target(
     give it, or its address: it runs without the interpreter's lock, in as many threads as there are. Then
     `gradient` and `constrain` must be compiled ones too.
     """
-    if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)) or dim < 1:
+    if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)) or not 1 <= dim < 2**40:
         raise UsageError(f"`dim` {dim!r} must be a whole number, 1 or more: how many numbers are sampled")
     dim = int(dim)
     address = _address(jet)

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "onward.h"
+#include "onward/error.hpp"
 #include "onward/io/json.hpp"
 #include "onward/target/density.hpp"
 
@@ -26,6 +27,13 @@ int guarded(const Call& call) {
   } catch (...) {
     return told();
   }
+}
+
+/// A pointer that must not be null. Throws UsageError.
+template <class T>
+T* required(T* pointer, const char* what) {
+  if (pointer == nullptr) throw UsageError(std::string("`") + what + "` is a null pointer");
+  return pointer;
 }
 
 /// What the call makes, for the caller to free; null if it throws.

@@ -160,6 +160,9 @@ Table table_of(const onward_column* columns, std::size_t count) {
   for (const onward_column& given : std::span(columns, count)) {
     if (given.name == nullptr || given.type == nullptr || (given.values == nullptr && given.rows > 0))
       throw UsageError(fmt::format("column {} of the table lacks its name, type or values", made.size() + 1));
+    for (std::size_t k = 0; k < given.level_count; ++k)
+      if (given.levels == nullptr || given.levels[k] == nullptr)
+        throw UsageError(fmt::format("level {} of the column {} has no name", k + 1, given.name));
     if (given.level_count > 0)
       made.push_back(
           Column::factor(given.name, codes_of(given), {given.levels, given.levels + given.level_count}));

@@ -31,6 +31,9 @@ using c_interface::parsed;
 using nlohmann::ordered_json;
 
 Array array_of(const onward_array& given) {
+  c_interface::required(given.name, "name");
+  c_interface::required(given.type, "type");
+  if (given.rank > 0) c_interface::required(given.shape, "shape");
   Array array;
   array.shape.assign(given.shape, given.shape + given.rank);
   array.dtype = given.type;
@@ -172,8 +175,8 @@ onward_model* onward_model_build(const char* specification, const onward_array* 
 onward_model* onward_model_from(const char* name, const onward_density* density) {
   return made([&] {
     auto model = std::make_unique<onward_model>();
-    model->density.emplace(*density);
-    model->spec.kind = name;
+    model->spec.kind = c_interface::required(name, "name");
+    model->density.emplace(*c_interface::required(density, "density"));
     describe(*model);
     return model;
   });
@@ -186,6 +189,8 @@ const char* onward_model_describe(onward_model* model) { return model->descripti
 int onward_model_jet(onward_model* model, const double* theta, const double* v, int order, double* out) {
   return guarded([&] {
     if (order < 0 || order > 2) throw UsageError(fmt::format("`order` {} must be 0, 1 or 2", order));
+    if (order > 0) c_interface::required(v, "v");
+    c_interface::required(theta, "theta");
     const std::size_t n = model->dimension;
     const Jet jet =
         model->here().target.jet({theta, n}, {v, v == nullptr ? 0 : n}, static_cast<Order>(order));
@@ -251,11 +256,12 @@ size_t onward_run_width(const onward_run* run) {
 }
 
 int onward_run_values(const onward_run* run, size_t chain, double* out) {
-  return guarded([&] { std::ranges::copy(chain_of(*run, chain).values, out); });
+  return guarded([&] { std::ranges::copy(chain_of(*run, chain).values, c_interface::required(out, "out")); });
 }
 
 int onward_run_log_density(const onward_run* run, size_t chain, double* out) {
-  return guarded([&] { std::ranges::copy(chain_of(*run, chain).log_density, out); });
+  return guarded(
+      [&] { std::ranges::copy(chain_of(*run, chain).log_density, c_interface::required(out, "out")); });
 }
 
 const char* onward_run_summary(onward_run* run, size_t most_parameters) {
@@ -286,7 +292,10 @@ const char* onward_run_table(onward_run* run) {
 }
 
 int onward_run_save(onward_run* run, const char* folder, int replace) {
-  return guarded([&] { save(run->result().run, folder, run->spec.kind, replace != 0); });
+  return guarded([&] {
+    save_with_model(run->result().run, c_interface::required(folder, "folder"), run->model_json,
+                    replace != 0);
+  });
 }
 
 }  // extern "C"

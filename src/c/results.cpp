@@ -10,6 +10,7 @@
 #include "onward/formula/formula.hpp"
 #include "onward/glm/predict.hpp"
 #include "onward/io/loo_json.hpp"
+#include "onward/model/registry.hpp"
 #include "onward/record/run_draws.hpp"
 #include "onward/record/stored_likelihood.hpp"
 #include "onward/table/read_table.hpp"
@@ -59,6 +60,7 @@ glm::PredictionOptions prediction_options(const ordered_json& json) {
 
 /// The rows that the regression was fitted to.
 Table fitted_table(const onward_run& run, const glm::FittedRegression& fitted) {
+  check_files(run.spec, run.what_for);
   const auto in_memory = run.what_for.tables.find("table");
   return in_memory != run.what_for.tables.end() ? in_memory->second : read_table(fitted.data, fitted.table);
 }
@@ -140,7 +142,7 @@ void onward_predictions_free(onward_predictions* predictions) { delete predictio
 const char* onward_formula_variables(const char* formula) {
   thread_local std::string names;
   return c_interface::text(names, [&] {
-    const formula::Formula parsed(formula);
+    const formula::Formula parsed(c_interface::required(formula, "formula"));
     ordered_json list = parsed.variables();
     if (parsed.has_dot()) list.push_back(".");
     return list.dump();

@@ -94,17 +94,23 @@ Recorded record(Model model, RunSettings settings, const Recording& recording, c
 }
 
 void save(const Run& run, const std::filesystem::path& folder, const std::string& model, bool replace) {
+  save_with_model(run, folder, {{"name", model}}, replace);
+}
+
+void save_with_model(const Run& run, const std::filesystem::path& folder, const nlohmann::ordered_json& model,
+                     bool replace) {
   if (!keeps_draws(run))
     throw Error(
         fmt::format("the run has kept no draws, so there is nothing to save in {}: sample with `keep_draws`, "
                     "or record it "
                     "as it goes on",
                     folder.string()));
+  const std::string name = model.at("name").get<std::string>();
   RunFolder files = RunFolder::create(folder, replace);
   const std::vector<std::size_t> indices;
   nlohmann::ordered_json found = nlohmann::ordered_json::object();
   if (run.choice) found["choice"] = choice_json(*run.choice);
-  const nlohmann::ordered_json json = detail::run_json({.model = {{"name", model}},
+  const nlohmann::ordered_json json = detail::run_json({.model = model,
                                                         .settings = settings_json(run.settings),
                                                         .files = nlohmann::ordered_json::object(),
                                                         .recording = Recording{}.to_json(),
@@ -114,7 +120,7 @@ void save(const Run& run, const std::filesystem::path& folder, const std::string
                                                         .found = found});
   detail::write_run_json(files, json, "unfinished");
   {
-    CsvSink csv(files, model, run.settings, run.names);
+    CsvSink csv(files, name, run.settings, run.names);
     for (std::size_t c = 0; c < run.chains.size(); ++c) {
       const ChainRecord& chain = run.chains[c];
       csv.warmed_up(c, chain.step_size, Metric{});
@@ -128,7 +134,7 @@ void save(const Run& run, const std::filesystem::path& folder, const std::string
     csv.make_durable();
   }
   const SampledDraws sampled = summarise_draws(run);
-  nlohmann::ordered_json result = result_json(model, run, sampled.parameters);
+  nlohmann::ordered_json result = result_json(name, run, sampled.parameters);
   result["draws"] = sampled.draws;
   result["status"] = detail::status_word(run.ending);
   write_file_atomically(files.summary_json(), json_text(result, 1) + "\n");

@@ -14,11 +14,24 @@ namespace {
 
 thread_local int callers_depth = 0;
 
+constexpr std::size_t most_numbers = std::size_t{1} << 40;
+
+/// How many numbers a parameter has. Throws UsageError if they are too many.
+std::size_t size_of(const onward_parameter& parameter) {
+  std::size_t size = 1;
+  for (std::size_t k = 0; k < parameter.rank; ++k) {
+    if (parameter.shape[k] > most_numbers || size * parameter.shape[k] > most_numbers)
+      throw UsageError(
+          fmt::format("the parameter {} has a `shape` for which there is no memory", parameter.name));
+    size *= parameter.shape[k];
+  }
+  return size;
+}
+
 /// theta.1.1, theta.1.2, ...: the last index runs fastest.
 void append_names(const onward_parameter& parameter, std::vector<std::string>& names,
                   std::vector<std::size_t>& indices) {
-  std::size_t size = 1;
-  for (std::size_t k = 0; k < parameter.rank; ++k) size *= parameter.shape[k];
+  const std::size_t size = size_of(parameter);
   for (std::size_t i = 0; i < size; ++i) {
     std::string suffix;
     std::size_t rest = i;
@@ -37,6 +50,11 @@ void check(const onward_density& d) {
                     "has version {}: compile it again",
                     d.version, ONWARD_INTERFACE));
   if (d.jet == nullptr) throw UsageError("the model offers no function `jet`: set it");
+  if (d.block_count > 0 && d.blocks == nullptr)
+    throw UsageError("the model says that it has `blocks`, but their list is a null pointer");
+  if (d.dimension > most_numbers)
+    throw UsageError(
+        fmt::format("the model has `dimension` {}: there is no memory for so many", d.dimension));
   if (d.dimension == 0) throw UsageError("the model has `dimension` 0: there is nothing to sample");
   if (d.parameter_count > 0 && d.parameters == nullptr)
     throw UsageError("the model says that it has `parameters`, but their list is a null pointer");

@@ -103,6 +103,28 @@ class Tables(unittest.TestCase):
         self.assertLess(peak() - before, 2 * x.nbytes)
 
 
+    def test_missing_entries_of_all_kinds(self):
+        rows = 30
+        x, y = np.linspace(-1, 1, rows), np.sin(np.arange(rows))
+        holes = np.arange(rows) % 7 == 3
+        expected = quiet(onward.glm("y ~ x", {"x": np.where(holes, np.nan, x), "y": y}))["x"]
+        for values in (np.ma.array(x, mask=holes), [None if h else v for v, h in zip(x, holes)],
+                       pandas.array(np.where(holes, np.nan, x), dtype="Float64")):
+            self.assertTrue((quiet(onward.glm("y ~ x", {"x": values, "y": y}))["x"] == expected).all())
+        flags = pandas.array([None if h else bool(v > 0) for v, h in zip(x, holes)], dtype="boolean")
+        self.assertEqual(onward.glm("y ~ x", {"x": flags, "y": y}).names[1], "xTRUE")
+        with self.assertRaises(onward.Error):
+            onward.glm("y ~ x", {"x": [None] * rows, "y": y})
+
+    def test_columns_that_cannot_be(self):
+        frame = pandas.DataFrame([[1.0, 2.0, 3.0]] * 3, columns=["x", "x", "y"])
+        with self.assertRaisesRegex(onward.UsageError, "two columns of the name x"):
+            onward.glm("y ~ x", frame)
+        with self.assertRaisesRegex(onward.UsageError, "Timestamp|datetime"):
+            onward.glm("y ~ x", {"x": pandas.date_range("2020-01-01", periods=3), "y": np.arange(3.0)})
+        self.assertEqual(onward.glm("y ~ x", {"x": pandas.Categorical(list("baab")), "y": np.arange(4.0)}).names[1], "xb")
+
+
 class Uses(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -128,6 +150,12 @@ class Uses(unittest.TestCase):
     def test_report(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertIn("dose", open(self.run_.report(f"{folder}/a.html")).read())
+
+    def test_save(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.run_.save(f"{folder}/run")
+            with open(f"{folder}/run/run.json") as file:
+                self.assertIn("y ~ dose", file.read())
 
     def test_loo(self):
         result = self.run_.loo()

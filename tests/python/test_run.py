@@ -157,6 +157,62 @@ class Background(unittest.TestCase):
         self.assertLess(time.monotonic() - started, 20)  # the summary of a million draws included
 
 
+    def script(self, text):
+        return subprocess.run([sys.executable, "-W", "ignore", "-c", text], capture_output=True, text=True, timeout=120)
+
+    def test_the_interpreter_may_end_while_daemon_threads_sample(self):
+        for model in ("onward.model('gaussian', dim=10)", "onward.target(1, lambda t, v, o: (-t[0]**2, -2*t[0]*v[0], -2*v[0]**2))"):
+            result = self.script(
+                "import onward, threading, time\n"
+                f"m = {model}\n"
+                "def work():\n"
+                "    while True: onward.sample(m, draws=10**7, progress=False, sampler='line-fmala')\n"
+                "for _ in range(3): threading.Thread(target=work, daemon=True).start()\n"
+                "time.sleep(0.4)\n")
+            self.assertEqual(result.returncode, 0, result.stderr[-500:])
+
+    def test_a_handle_dropped_in_its_own_function_ends(self):
+        result = self.script(
+            "import gc, onward\n"
+            "box = []\n"
+            "def jet(t, v, o):\n"
+            "    if box: box.clear(); gc.collect()\n"
+            "    return (-t[0]**2, -2*t[0]*v[0], -2*v[0]**2)\n"
+            "box.append(onward.sample(onward.target(1, jet), draws=10**8, sampler='newton-line', progress=False, blocking=False))\n"
+            "import time\n"
+            "while box: time.sleep(0.01)\n"
+            "print('dropped')\n")
+        self.assertEqual((result.returncode, result.stdout), (0, "dropped\n"), result.stderr[-500:])
+
+    def test_a_resume_that_is_refused_changes_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            handle = onward.sample("gaussian", draws=100, seed=1, progress=False, blocking=False, out=f"{folder}/a",
+                                   sampler="newton-line")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                run = handle.wait()
+                with self.assertRaises(onward.UsageError):
+                    handle.resume(draws="x")
+                self.assertIs(handle.wait(), run)
+                self.assertEqual(handle.resume(draws=150).wait()["x"].shape[1], 150)
+                with self.assertRaisesRegex(onward.UsageError, "seed 1, not 99"):
+                    quiet("gaussian", out=f"{folder}/a", resume=True, seed=99)
+
+    def test_troubles_belong_to_their_runs(self):
+        def jet(t, v, order):
+            if order:
+                raise RuntimeError("broken")
+            return -0.5 * t[0] ** 2
+
+        model = onward.target(1, jet)
+        handle = onward.sample(model, draws=10, sampler="newton-line", blocking=False, progress=False)
+        while handle.running:
+            time.sleep(0.01)
+        self.assertEqual(model.jet([1.0], order=0), (-0.5,))
+        with self.assertRaisesRegex(RuntimeError, "broken"):
+            handle.wait()
+
+
 class Refusals(unittest.TestCase):
     def test_settings(self):
         for settings, words in (
@@ -166,6 +222,7 @@ class Refusals(unittest.TestCase):
             ({"seed": -1}, "seed"),
             ({"init": [1.0]}, "shape"),
             ({"resume": True}, "out"),
+            ({"max_seconds": float("nan")}, "max_seconds"),
         ):
             with self.subTest(settings=settings), self.assertRaisesRegex(onward.UsageError, words):
                 quiet("eight-schools", **settings)

@@ -118,7 +118,7 @@ class WhatGoesWrong(unittest.TestCase):
         self.assertGreater(run["theta"].min(), 0)
 
     def test_answers_of_another_form_are_named(self):
-        for answer in (1.0, (1.0, 2.0), (1.0, 2.0, 3.0, 4.0), (1j, 0.0, 0.0), ("a", 0, 0), None):
+        for answer in (1.0, (1.0, 2.0), (1.0, 2.0, 3.0, 4.0), (1j, 0.0, 0.0), ("a", 0, 0), None, (np.complex128(1j), 0.0, 0.0)):
             with self.subTest(answer=answer), self.assertRaisesRegex(onward.UsageError, "order 2 `jet` must give"):
                 quiet(onward.target(1, lambda t, v, order: 0.0 if order == 0 else answer))
 
@@ -142,7 +142,9 @@ class WhatGoesWrong(unittest.TestCase):
             onward.sample(lambda t: 0.0)
 
     def test_bad_arguments(self):
-        for dim in (0, -1, 1.5, True):
+        with self.assertRaisesRegex(onward.UsageError, "sizes"):
+            onward.target(2, normal, parameters={"a": -2})
+        for dim in (0, -1, 1.5, True, 10**30):
             with self.subTest(dim=dim), self.assertRaisesRegex(onward.UsageError, "`dim`"):
                 onward.target(dim, normal)
         with self.assertRaisesRegex(onward.UsageError, "function"):
@@ -170,6 +172,8 @@ class WhatGoesWrong(unittest.TestCase):
         self.assertGreater(run["sigma"].min(), 0)
         with self.assertRaisesRegex(onward.UsageError, "gave mu"):
             quiet(onward.target(2, normal, constrain=lambda t: {"mu": 1.0}, parameters={"mu": (), "sigma": ()}))
+        with self.assertRaisesRegex(onward.UsageError, "2 numbers for a"):
+            quiet(onward.target(2, normal, constrain=lambda t: {"a": [1, 2], "b": 1}, parameters={"a": (), "b": 2}))
 
     def test_gradient(self):
         model = onward.target(2, normal, gradient=lambda t: (-0.5 * t @ t, -t))

@@ -142,5 +142,8 @@ Recorded record(Model model, RunSettings settings, const Recording& recording, c
 /// Throws Error if the folder has files, unless they are to be replaced, or if the run has kept no draws.
 void save(const Run& run, const std::filesystem::path& folder, const std::string& model = "model",
           bool replace = false);
+/// With what the model is, as Model::to_json() has it, so that it can be built again.
+void save_with_model(const Run& run, const std::filesystem::path& folder, const nlohmann::ordered_json& model,
+                     bool replace);
 
 }  // namespace onward
