@@ -92,7 +92,8 @@ TEST_F(ArraysTest, TheSpecificationSaysWhatWasInMemory) {
   EXPECT_THAT(error_of([&] { build(again); }),
               AllOf(HasSubstr("`x` memory:x"), HasSubstr("none was handed over"), HasSubstr(".npy")));
   EXPECT_THAT(error_of([&] { build(again, {.arrays = {{"z", doubles}}}); }), HasSubstr("called z"));
-  EXPECT_THAT(error_of([&] { build(again, with(by_columns())); }), HasSubstr("handed over as x is not the one"));
+  EXPECT_THAT(error_of([&] { build(again, with(by_columns())); }),
+              HasSubstr("handed over as x is not the one"));
 }
 
 TEST_F(ArraysTest, ArraysThatAreNotWhatTheySayAreRefused) {
