@@ -1,6 +1,7 @@
 #include "onward/util/thread_pool.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace onward {
@@ -18,7 +19,11 @@ void pause_a_moment() {
 }  // namespace
 
 ThreadPool::ThreadPool(std::size_t threads) {
-  for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  // Where the system gives no more threads, those that are there do the work.
+  try {
+    for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {
+  }
 }
 
 ThreadPool::~ThreadPool() {
