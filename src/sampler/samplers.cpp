@@ -63,6 +63,7 @@ SamplerInfo info_of() {
           .line = K::facts.line,
           .needs_gradient = K::facts.needs_gradient,
           .piloted = K::facts.piloted,
+          .follows_trajectories = K::facts.follows_trajectories,
           .tuned = has_step_size<K>,
           .directed = K::needs != DirectionLaw::none,
           .regenerates = has_vectors<K>,
@@ -180,6 +181,14 @@ void set_step_size(Kernel& kernel, double step_size) {
         if constexpr (has_step_size<K>) k.step_size = step_size;
       },
       kernel);
+}
+
+Kernel with_short_steps(Kernel kernel) {
+  if (auto* nuts = std::get_if<Nuts>(&kernel)) {
+    nuts->max_depth = 1;
+    nuts->max_halvings = 0;
+  }
+  return kernel;
 }
 
 std::size_t moves_per_step(const Kernel& kernel) {

@@ -38,7 +38,9 @@ WarmUp::WarmUp(const WarmUpSettings& settings, const AnyTarget& target)
   const SamplerInfo& sampler = find_sampler(settings.kernel.sampler);
   if (target_acceptance_ <= 0) target_acceptance_ = sampler.target_acceptance;
   settings_.adapt_step_size = settings.adapt_step_size && sampler.tuned;
-  averaging_ = DualAveraging(target_acceptance_, settings.kernel.step_size);
+  averaging_ = DualAveraging(
+      target_acceptance_, settings.kernel.step_size,
+      sampler.follows_trajectories ? DualAveraging::for_trajectories : DualAveraging::for_proposals);
 }
 
 void WarmUp::set_step_size(double step_size) {
@@ -50,13 +52,14 @@ void WarmUp::search_step_size(const State& state, AnyTarget& target, const Strea
                               Workspace& workspace) {
   if (!settings_.adapt_step_size) return;
   const auto acceptance = [&](int round) {
+    const Kernel kernel = with_short_steps(kernel_);
     double sum = 0;
     for (int trial = 0; trial < trials; ++trial) {
       State copy = state;
       copy.forget();
       const std::uint64_t number =
           search_steps_begin + (searches_ << 16) + static_cast<std::uint64_t>(round * trials + trial);
-      sum += onward::step(kernel_, copy, target, metric_, stream, number, directions_, workspace).acceptance;
+      sum += onward::step(kernel, copy, target, metric_, stream, number, directions_, workspace).acceptance;
     }
     return sum / trials;
   };

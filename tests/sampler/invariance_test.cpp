@@ -34,7 +34,11 @@ std::vector<KernelSettings> kernel_list() {
       {.sampler = "newton-line"},
       {.sampler = "newton-line", .options = {{"inner", 3}}},
       {.sampler = "newton-line", .options = {{"relaxation", 1.5}}},
-      {.sampler = "line-barker", .step_size = 0.8}};
+      {.sampler = "line-barker", .step_size = 0.8},
+      {.sampler = "nuts", .step_size = 0.6, .options = {{"max_halvings", 0}, {"max_depth", 4}}},
+      {.sampler = "nuts",
+       .step_size = 0.9,
+       .options = {{"max_halvings", 3}, {"max_depth", 3}, {"energy_error", 0.3}}}};
 }
 
 std::string name_of(const KernelSettings& s) { return s.sampler + ", " + s.options.dump(); }
@@ -102,6 +106,8 @@ TEST(Invariance, CatchesBrokenTwins) {
       {"newton-line without a cut on the way back", stepper_of(NewtonLineWithoutCutBack{}),
        log_half_cauchy()},
       {"plain moves as wide as the slope", stepper_of(PlainMovesAsWideAsTheSlope{}), logistic()},
+      {"nuts that does not weigh places",
+       stepper_of(Nuts{.step_size = 0.9, .max_depth = 3, .rules = {.weigh = false}}), gaussian()},
       {"a direction of the state", stepper_of(DirectionOfTheState{}), gaussian()}};
   for (const auto& [name, step, target] : twins) {
     const double z = worst_z(target, step, {}, 60'000, 10);

@@ -31,6 +31,8 @@ struct KernelFacts {
   bool line = false;            ///< one step moves along one direction: D steps make a sweep
   bool needs_gradient = false;  ///< asks for full gradients, not jets
   bool piloted = false;         ///< the sampler auto tries it
+  /// A step is a whole trajectory; its acceptance is a mean along it.
+  bool follows_trajectories = false;
   /// What warm-up steers the step size to; docs/decisions/acceptance.md has the figures.
   double target_acceptance = 0.75;
   /// Vectors with an entry for each parameter that a chain holds without a metric, its position included;

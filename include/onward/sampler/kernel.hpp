@@ -12,6 +12,7 @@
 #include "onward/direction/law.hpp"
 #include "onward/direction/metric.hpp"
 #include "onward/random/stream.hpp"
+#include "onward/sampler/trajectory.hpp"
 #include "onward/simd/batch.hpp"
 #include "onward/simd/elementary.hpp"
 #include "onward/simd/reduce.hpp"
@@ -108,6 +109,8 @@ struct BasicWorkspace {
   }
   std::size_t size;
   std::vector<Real> noise, direction, reverse, move, pushed, next, proposal, gradient;
+  TrajectoryScratch trajectory;  ///< of kernels that follow trajectories, and
+  TrajectoryInfo followed;       ///< what the last one did
 };
 using Workspace = BasicWorkspace<double>;
 

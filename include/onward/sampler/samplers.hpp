@@ -16,6 +16,7 @@
 #include "onward/sampler/line_fmala.hpp"
 #include "onward/sampler/mala.hpp"
 #include "onward/sampler/newton_line.hpp"
+#include "onward/sampler/nuts.hpp"
 #include "onward/sampler/pc_fmala.hpp"
 #include "onward/sampler/pc_line_fmala.hpp"
 #include "onward/sampler/rwm.hpp"
@@ -26,7 +27,7 @@ class AnyTarget;
 
 /// Any kernel, with fixed settings. Two that share a name are told apart by the option `tangent`.
 using Kernel = std::variant<Rwm, Mala, Fmala, FreshFmala, LineFmala, PcFmala, FreshPcFmala, PcLineFmala,
-                            NewtonLine, LineBarker>;
+                            NewtonLine, LineBarker, Nuts>;
 
 /// What there is to know of a sampler: what its kernel says of itself, as data.
 struct SamplerInfo {
@@ -34,9 +35,11 @@ struct SamplerInfo {
   bool line = false;            ///< one step moves along one direction: D steps make a sweep
   bool needs_gradient = false;  ///< asks for full gradients, not jets
   bool piloted = false;         ///< the sampler auto tries it
-  bool tuned = false;           ///< has a step size, which warm-up finds
-  bool directed = false;        ///< takes directions from a source
-  bool regenerates = false;     ///< can do without vectors in memory (Vectors::regenerated)
+  /// A step is a whole trajectory; its acceptance is a mean along it.
+  bool follows_trajectories = false;
+  bool tuned = false;        ///< has a step size, which warm-up finds
+  bool directed = false;     ///< takes directions from a source
+  bool regenerates = false;  ///< can do without vectors in memory (Vectors::regenerated)
   /// A kernel on a target. Otherwise a model's own sampler, which finds its starts and coordinates by itself.
   bool kernel = true;
   Order order = Order::curvature;  ///< of its jets
@@ -84,6 +87,8 @@ Kernel make_kernel(const KernelSettings& settings);
 double step_size(const Kernel& kernel);
 /// Nothing happens to a kernel that has none.
 void set_step_size(Kernel& kernel, double step_size);
+/// For trials of a step size: trajectories of one leapfrog. Other kernels stay as they are.
+Kernel with_short_steps(Kernel kernel);
 /// Moves that one step makes.
 std::size_t moves_per_step(const Kernel& kernel);
 /// What the kernel asks of its directions.

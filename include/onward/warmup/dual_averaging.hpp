@@ -10,7 +10,13 @@ namespace onward {
 
 class DualAveraging {
  public:
-  DualAveraging(double target_acceptance, double step_size) : target_(target_acceptance) {
+  /// The paper's `shrink` of 0.05 is for acceptances averaged along a trajectory. Those of one proposal are
+  /// much noisier: with 0.05 the logarithm of the step size swings so far that its average is off by 0.1 in
+  /// acceptance (50 steps after a window, normal of dimension 10); with 0.3 by 0.02.
+  static constexpr double for_trajectories = 0.05, for_proposals = 0.3;
+
+  DualAveraging(double target_acceptance, double step_size, double shrink = for_proposals)
+      : target_(target_acceptance), shrink_(shrink) {
     restart(step_size);
   }
 
@@ -24,14 +30,11 @@ class DualAveraging {
   }
 
   void update(double acceptance) {
-    // The paper's shrink of 0.05 is for acceptances averaged along a trajectory. Ours are those of one
-    // proposal and much noisier: with 0.05 the logarithm of the step size swings so far that its average is
-    // off by 0.1 in acceptance (50 steps after a window, normal of dimension 10); with 0.3 by 0.02.
-    constexpr double shrink = 0.3, stabilise = 10, decay = 0.75;
+    constexpr double stabilise = 10, decay = 0.75;
     count_ += 1;
     const double weight = 1 / (count_ + stabilise);
     error_ = (1 - weight) * error_ + weight * (target_ - acceptance);
-    log_step_ = centre_ - std::sqrt(count_) / shrink * error_;
+    log_step_ = centre_ - std::sqrt(count_) / shrink_ * error_;
     const double share = std::pow(count_, -decay);
     log_average_ = share * log_step_ + (1 - share) * log_average_;
   }
@@ -42,7 +45,7 @@ class DualAveraging {
   double average() const { return std::exp(log_average_); }  ///< to keep
 
  private:
-  double target_, centre_{}, log_step_{}, log_average_{}, error_{}, count_{};
+  double target_, shrink_, centre_{}, log_step_{}, log_average_{}, error_{}, count_{};
 };
 
 }  // namespace onward
