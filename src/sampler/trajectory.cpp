@@ -91,7 +91,7 @@ class Trajectory {
       const Place& here = s_.moving;
       const double log_weight = first_energy_ - here.energy;
       weight = rules_.weigh ? log_weight : 0;
-      acceptance_ += std::min(1.0, std::exp(log_weight));
+      if (!halved_) acceptance_ += std::min(1.0, std::exp(log_weight));
       places_ += 1;
       sum = begin = end = here.momentum;
       keep(here, candidate);
@@ -124,7 +124,8 @@ class Trajectory {
       return false;
     }
     std::swap(s_.moving, s_.attempt);
-    if (halvings == 0) return true;
+    halved_ = halvings > 0;
+    if (!halved_) return true;
     ++info_.halved;
     if (rules_.check_way_back)
       for (std::size_t coarser = 0; coarser < halvings; ++coarser)
@@ -190,6 +191,7 @@ class Trajectory {
   TrajectoryScratch& s_;
   std::size_t size_;
   int sign_ = 1;
+  bool halved_ = false;  // the last step
   double first_energy_ = 0, acceptance_ = 0, places_ = 0;
   std::uint64_t uniforms_ = 0;
   TrajectoryInfo info_;

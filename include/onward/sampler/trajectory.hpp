@@ -23,7 +23,9 @@ struct TrajectoryInfo {
   std::uint32_t halved = 0;     ///< steps that had to be halved
   bool divergent = false;       ///< ended because the energy was lost, at the finest step allowed
   double energy = 0;            ///< of the place that was chosen, with the momentum it had there
-  double acceptance = 0;        ///< mean over the trajectory of min(1, exp(energy at the beginning - energy))
+  /// Mean over the trajectory of min(1, exp(energy at the beginning - energy)), where a place that took a
+  /// halved step counts 0: a step size that warm-up finds by it is right where it is wide.
+  double acceptance = 0;
 };
 
 /// What makes trajectories exact. Tests leave one of these out and see that it is missed.
