@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "onward/util/clock.hpp"
+#include "onward/util/stopped.hpp"
 
 namespace onward {
 namespace {
@@ -26,11 +27,17 @@ ChainTask::ChainTask(std::unique_ptr<Chain> chain, const RunSettings& settings, 
   counts_ = std::ranges::any_of(hooks_.sinks, &Sink::wants_counts);
 }
 
-void ChainTask::start() {
-  chain_->start();
+/// Whether it did; not if it was stopped meanwhile.
+bool ChainTask::start() {
+  try {
+    chain_->start();
+  } catch (const Stopped&) {
+    return false;
+  }
   started_ = true;
   phase_ = warming;
   if (hooks_.checkpoint && chain_->saved_every() > chain_->stride()) latest_ = save();
+  return true;
 }
 
 /// Steps until something is to be done besides stepping.
@@ -43,7 +50,7 @@ std::uint64_t ChainTask::to_next_event(std::uint64_t slice) const {
 
 void ChainTask::advance(std::size_t draws_limit, const std::atomic<bool>& stop) {
   auto begin = Clock::now();
-  if (!started_) start();
+  if (!started_ && !start()) return;
   const std::uint64_t sweep = chain_->sweep();
   std::uint64_t left = std::max(sweep, steps_ / slices);
   while (left > 0 && !stop && !(warm_ && record_.draws >= draws_limit)) {

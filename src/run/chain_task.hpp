@@ -22,6 +22,8 @@ class ChainTask {
   /// Goes on from there.
   void load(const ChainCheckpoint& checkpoint);
 
+  /// A flag, which outlives it, that ends long work within a chain.
+  void heed(const std::atomic<bool>& stop) { chain_->heed(stop); }
   /// Goes on for a slice, but not beyond so many draws. A stopped chain makes no further step.
   void advance(std::size_t draws_limit, const std::atomic<bool>& stop);
   /// No more draws come: tells the sinks and fills in the record.
@@ -40,7 +42,7 @@ class ChainTask {
   const Monitor& monitor() const { return monitor_; }
 
  private:
-  void start();
+  bool start();
   void freeze();
   void tell_warm_up();
   void keep_draw();

@@ -7,6 +7,7 @@
 
 #include "onward/error.hpp"
 #include "onward/run/run.hpp"
+#include "onward/util/stopped.hpp"
 
 namespace onward {
 namespace {
@@ -40,7 +41,8 @@ void place_start(const Start& start, const Stream& stream, std::uint64_t attempt
 
 /// Finds where a chain begins, and leaves the state's value set. Starts that chance has a part in are tried
 /// again; other ones are not.
-State find_start(const RunSettings& settings, AnyTarget& target, const Stream& stream, std::size_t chain) {
+State find_start(const RunSettings& settings, AnyTarget& target, const Stream& stream, std::size_t chain,
+                 const std::atomic<bool>* stop) {
   constexpr std::uint64_t tries = 100;
   const std::size_t dimension = target.dimension();
   State state;
@@ -48,6 +50,7 @@ State find_start(const RunSettings& settings, AnyTarget& target, const Stream& s
   const bool chance = settings.start.kind == Start::Kind::random || !settings.start.spread.empty();
   const std::uint64_t attempts = chance ? tries : 1;
   for (std::uint64_t attempt = 0; attempt < attempts; ++attempt) {
+    throw_if_stopped(stop);
     place_start(settings.start, stream, attempt, state.position);
     // The full jet along some direction must exist, or the first step would fail for good.
     const Jet jet = [&] {
@@ -98,9 +101,17 @@ KernelChain::KernelChain(AnyTarget target, const RunSettings& settings, std::siz
 std::uint64_t KernelChain::saved_every() const { return target_.drifts() ? refresh_every : 1; }
 
 void KernelChain::start() {
-  state_ = find_start(settings_, target_, stream_, number_);
-  warmup_.emplace(warmup_settings(), target_);
-  warmup_->search_step_size(state_, target_, stream_, workspace_);
+  const Counts counts = target_.counts();
+  try {
+    state_ = find_start(settings_, target_, stream_, number_, stop_);
+    warmup_.emplace(warmup_settings(), target_);
+    warmup_->search_step_size(state_, target_, stream_, workspace_, stop_);
+  } catch (const Stopped&) {
+    state_ = {};
+    warmup_.reset();
+    target_.set_counts(counts);
+    throw;
+  }
 }
 
 WarmUpSettings KernelChain::warmup_settings() const {
@@ -132,7 +143,7 @@ void KernelChain::note_warm_up(double acceptance) {
 StepInfo KernelChain::step() {
   ++steps_;
   if (warmup_) {
-    const StepInfo info = warmup_->step(state_, target_, stream_, steps_, workspace_);
+    const StepInfo info = warmup_->step(state_, target_, stream_, steps_, workspace_, stop_);
     note_warm_up(info.acceptance);
     return info;
   }
@@ -144,12 +155,19 @@ StepInfo KernelChain::step() {
 }
 
 std::uint64_t KernelChain::advance(std::uint64_t steps, Monitor& monitor) {
-  for (std::uint64_t made = 1;; ++made) {
-    const double acceptance = step().acceptance;
-    acceptance_ += acceptance;
-    monitor.count(1, acceptance);
-    if (steps_ % refresh_every == 0) largest_drift_ = std::max(largest_drift_, target_.refresh());
-    if (made == steps || monitor.pause.load(std::memory_order_relaxed)) return made;
+  std::uint64_t made = 0;
+  try {
+    while (true) {
+      const double acceptance = step().acceptance;
+      ++made;
+      acceptance_ += acceptance;
+      monitor.count(1, acceptance);
+      if (steps_ % refresh_every == 0) largest_drift_ = std::max(largest_drift_, target_.refresh());
+      if (made == steps || monitor.pause.load(std::memory_order_relaxed)) return made;
+    }
+  } catch (const Stopped&) {
+    --steps_;  // the step that it was in has not been made
+    return made;
   }
 }
 

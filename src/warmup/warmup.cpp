@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "onward/error.hpp"
 #include "onward/util/memory.hpp"
+#include "onward/util/stopped.hpp"
 
 namespace onward {
 namespace {
@@ -49,12 +51,15 @@ void WarmUp::set_step_size(double step_size) {
 }
 
 void WarmUp::search_step_size(const State& state, AnyTarget& target, const Stream& stream,
-                              Workspace& workspace) {
+                              Workspace& workspace, const std::atomic<bool>* stop) {
   if (!settings_.adapt_step_size) return;
+  const double begin = settings_.kernel.step_size;
+  const Counts counts = target.counts();
   const auto acceptance = [&](int round) {
     const Kernel kernel = with_short_steps(kernel_);
     double sum = 0;
     for (int trial = 0; trial < trials; ++trial) {
+      throw_if_stopped(stop);
       State copy = state;
       copy.forget();
       const std::uint64_t number =
@@ -63,21 +68,28 @@ void WarmUp::search_step_size(const State& state, AnyTarget& target, const Strea
     }
     return sum / trials;
   };
-  const bool grow = acceptance(0) > target_acceptance_;
-  for (int round = 1; round <= doublings; ++round) {
-    const double before = settings_.kernel.step_size;
-    set_step_size(grow ? 2 * before : before / 2);
-    if ((acceptance(round) > target_acceptance_) != grow) {
-      if (grow) set_step_size(before);
-      break;
+  try {
+    const bool grow = acceptance(0) > target_acceptance_;
+    for (int round = 1; round <= doublings; ++round) {
+      const double before = settings_.kernel.step_size;
+      set_step_size(grow ? 2 * before : before / 2);
+      if ((acceptance(round) > target_acceptance_) != grow) {
+        if (grow) set_step_size(before);
+        break;
+      }
     }
+  } catch (const Stopped&) {
+    set_step_size(begin);
+    target.set_counts(counts);
+    throw;
   }
   ++searches_;
   averaging_.restart(settings_.kernel.step_size);
 }
 
 StepInfo WarmUp::step(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number,
-                      Workspace& workspace) {
+                      Workspace& workspace, const std::atomic<bool>* stop) {
+  if (settings_.metric != MetricKind::none) end_window(state, target, stream, number - 1, workspace, stop);
   const StepInfo info = onward::step(kernel_, state, target, metric_, stream, number, directions_, workspace);
   if (settings_.adapt_step_size) {
     averaging_.update(info.acceptance);
@@ -87,14 +99,29 @@ StepInfo WarmUp::step(State& state, AnyTarget& target, const Stream& stream, std
 
   const auto sweep = static_cast<std::size_t>(number / settings_.sweep);
   if (windows_.learns(sweep)) learner_.add(state.position, gradient_at(state, target));
-  if (windows_.ends(sweep)) {
-    metric_ = learner_.metric();
-    state.forget();  // tangents were in the units of the old one
-    learner_.clear();
-    if (settings_.adapt_step_size) set_step_size(averaging_.average());
-    search_step_size(state, target, stream, workspace);
-  }
   return info;
+}
+
+/// Renews the metric if a window ended with the last step. That is the next step's work: a search that is cut
+/// short is then made again, from its beginning, by whoever goes on from here.
+void WarmUp::end_window(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number,
+                        Workspace& workspace, const std::atomic<bool>* stop) {
+  WarmUpWindows windows = windows_;
+  if (number % settings_.sweep != 0 || !windows.ends(static_cast<std::size_t>(number / settings_.sweep)))
+    return;
+  Metric before = std::exchange(metric_, learner_.metric());
+  const double step_size = settings_.kernel.step_size;
+  if (settings_.adapt_step_size) set_step_size(averaging_.average());
+  try {
+    search_step_size(state, target, stream, workspace, stop);
+  } catch (const Stopped&) {
+    metric_ = std::move(before);
+    set_step_size(step_size);
+    throw;
+  }
+  windows_ = windows;
+  learner_.clear();
+  state.forget();  // tangents were in the units of the old metric
 }
 
 /// What the learner is given: a sweep's D jets dwarf it. A model that offers no gradient is asked for its

@@ -17,6 +17,7 @@ class KernelChain final : public Chain {
 
   std::size_t sweep() const override { return sweep_steps(settings_.sampler, target_.dimension()); }
   std::uint64_t saved_every() const override;
+  void heed(const std::atomic<bool>& stop) override { stop_ = &stop; }
   void start() override;
   std::uint64_t advance(std::uint64_t steps, Monitor& monitor) override;
   void freeze() override;
@@ -41,6 +42,7 @@ class KernelChain final : public Chain {
   AnyTarget target_;
   const RunSettings& settings_;
   std::size_t number_;
+  const std::atomic<bool>* stop_ = nullptr;
   Stream stream_;
   Workspace workspace_;
   State state_;

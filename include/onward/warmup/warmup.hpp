@@ -2,6 +2,7 @@
 // Warm-up: finds a step size and a metric while the chain travels to where the mass is, then freezes into a
 // kernel with fixed settings. The two are different types, so that nothing can adapt while draws are kept.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,12 +36,14 @@ class WarmUp {
   WarmUp(const WarmUpSettings& settings, const AnyTarget& target);
 
   /// Doubles or halves the step size until the acceptance of trial steps from this state crosses the target.
-  /// The state is left as it is.
-  void search_step_size(const State& state, AnyTarget& target, const Stream& stream, Workspace& workspace);
+  /// The state is left as it is. Throws Stopped once `stop` is true, and has changed nothing then.
+  void search_step_size(const State& state, AnyTarget& target, const Stream& stream, Workspace& workspace,
+                        const std::atomic<bool>* stop = nullptr);
 
-  /// One adaptive step; `number` counts from 1.
+  /// One adaptive step; `number` counts from 1. The first step of a window begins with a search for a step
+  /// size: throws Stopped if `stop` becomes true in it, and has changed nothing then.
   StepInfo step(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number,
-                Workspace& workspace);
+                Workspace& workspace, const std::atomic<bool>* stop = nullptr);
 
   /// All that decides how it goes on, from or to an archive.
   void transfer(Archive& archive);
@@ -51,6 +54,8 @@ class WarmUp {
 
  private:
   void set_step_size(double step_size);
+  void end_window(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number,
+                  Workspace& workspace, const std::atomic<bool>* stop);
   std::span<const double> gradient_at(const State& state, AnyTarget& target);
 
   WarmUpSettings settings_;
