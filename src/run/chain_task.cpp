@@ -22,9 +22,12 @@ ChainTask::ChainTask(std::unique_ptr<Chain> chain, const RunSettings& settings, 
       hooks_(hooks),
       number_(number),
       record_(record),
+      warmup_(*settings.warmup),
       parameters_(parameters) {
   if (std::ranges::any_of(hooks_.sinks, &Sink::wants_moves)) chain_->keep_moves();
   counts_ = std::ranges::any_of(hooks_.sinks, &Sink::wants_counts);
+  if (const auto& options = settings.sampler_options; options.contains("max_depth"))
+    max_depth_ = options.at("max_depth").get<std::uint32_t>();
 }
 
 /// Whether it did; not if it was stopped meanwhile.
@@ -42,19 +45,22 @@ bool ChainTask::start() {
 
 /// Steps until something is to be done besides stepping.
 std::uint64_t ChainTask::to_next_event(std::uint64_t slice) const {
-  std::uint64_t steps = warm_ ? *settings_.thin - since_draw_ : *settings_.warmup - steps_;
+  std::uint64_t steps = warm_ ? *settings_.thin - since_draw_ : warmup_ - steps_;
+  if (const std::uint64_t meeting = warm_ ? 0 : chain_->meets_after(); meeting > steps_)
+    steps = std::min(steps, meeting - steps_);
   const std::uint64_t stride = chain_->stride(), every = chain_->saved_every();
   if (every > stride) steps = std::min(steps, every - steps_ % every);
   return std::min(steps, std::max(stride, slice / stride * stride));
 }
 
-void ChainTask::advance(std::size_t draws_limit, const std::atomic<bool>& stop) {
+void ChainTask::advance(std::size_t draws_limit, const std::atomic<bool>& stop, bool hurry) {
   auto begin = Clock::now();
   if (!started_ && !start()) return;
   const std::uint64_t sweep = chain_->sweep();
   std::uint64_t left = std::max(sweep, steps_ / slices);
-  while (left > 0 && !stop && !(warm_ && record_.draws >= draws_limit)) {
-    if (!warm_ && steps_ == *settings_.warmup) {
+  if (hurry && !warm_) warmup_ = steps_ + (warmup_ - steps_) % chain_->stride();
+  while (left > 0 && !stop && !(warm_ && record_.draws >= draws_limit) && !(meets() && !hurry)) {
+    if (!warm_ && steps_ == warmup_) {
       freeze();
       record_.warmup_seconds += seconds_since(begin);
       begin = Clock::now();
@@ -78,6 +84,7 @@ void ChainTask::advance(std::size_t draws_limit, const std::atomic<bool>& stop) 
 void ChainTask::freeze() {
   chain_->freeze();
   chain_->take_acceptance();
+  chain_->take_trajectory();
   if (counts_) at_draw_ = counted();
   warm_ = true;
   phase_ = sampling;
@@ -119,6 +126,8 @@ void ChainTask::keep_draw() {
   Draw draw{log_density,         acceptance / static_cast<double>(*settings_.thin),
             chain_->step_size(), parameters_,
             chain_->position(),  moves};
+  draw.trajectory = chain_->take_trajectory();
+  if (draw.trajectory != nullptr) record_.trajectories.add(*draw.trajectory, max_depth_);
   if (counts_) {
     const SinceDraw now = counted(), then = std::exchange(at_draw_, now);
     draw.since = {now.steps - then.steps, now.evaluations - then.evaluations, now.nonfinite - then.nonfinite,
@@ -140,6 +149,8 @@ void ChainTask::end() {
   record_.counts = report.counts;
   record_.floored = report.floored;
   record_.largest_drift = report.largest_drift;
+  record_.joined = report.joined;
+  record_.warmup_steps = warm_ ? warmup_ : steps_;
   record_.warmup = chain_->warmup();
   phase_ = done;
 }
@@ -148,7 +159,8 @@ void ChainTask::transfer(Archive& archive) {
   double shown_acceptance = monitor_.acceptance_sum;
   archive(started_, warm_, since_draw_, total_acceptance_, shown_acceptance, record_.sampling_steps,
           record_.warmup_seconds, record_.sampling_seconds, at_draw_.steps, at_draw_.evaluations,
-          at_draw_.nonfinite, at_draw_.floored);
+          at_draw_.nonfinite, at_draw_.floored, warmup_);
+  record_.trajectories.transfer(archive);
   monitor_.acceptance_sum = shown_acceptance;
   if (started_) chain_->transfer(archive);
   for (Sink* sink : hooks_.sinks) sink->transfer(number_, archive);

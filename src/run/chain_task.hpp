@@ -24,8 +24,15 @@ class ChainTask {
 
   /// A flag, which outlives it, that ends long work within a chain.
   void heed(const std::atomic<bool>& stop) { chain_->heed(stop); }
-  /// Goes on for a slice, but not beyond so many draws. A stopped chain makes no further step.
-  void advance(std::size_t draws_limit, const std::atomic<bool>& stop);
+  /// Goes on for a slice, but not beyond so many draws. A stopped chain makes no further step. One that is
+  /// in a hurry ends its warm-up at once.
+  void advance(std::size_t draws_limit, const std::atomic<bool>& stop, bool hurry = false);
+  /// Whether it waits for the other chains to be compared with it.
+  bool meets() const {
+    const std::uint64_t after = started_ && !warm_ ? chain_->meets_after() : 0;
+    return after > 0 && steps_ >= after;
+  }
+  Chain& chain() { return *chain_; }
   /// No more draws come: tells the sinks and fills in the record.
   void end();
 
@@ -60,7 +67,9 @@ class ChainTask {
   std::atomic<Phase> phase_{waiting};
   bool started_ = false, warm_ = false;
   std::uint64_t steps_ = 0, since_draw_ = 0;
+  std::uint64_t warmup_;  // steps; fewer than the settings have if there was no time for them
   double total_acceptance_ = 0;
+  std::uint32_t max_depth_ = 0;  // that trajectories may have
   std::vector<double> parameters_;
   bool counts_ = false;     // a sink wants to know
   SinceDraw at_draw_ = {};  // what was counted up to the last draw

@@ -13,7 +13,7 @@ namespace onward {
 namespace {
 
 // The first bytes of the file; the digits are the version of what follows.
-constexpr std::string_view mark = "onward checkpoint 4\n";
+constexpr std::string_view mark = "onward checkpoint 5\n";
 constexpr std::string_view mark_of_any_version = "onward checkpoint ";
 
 std::uint64_t checksum(std::string_view bytes, std::uint64_t before = 0) {

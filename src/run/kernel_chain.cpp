@@ -96,7 +96,8 @@ KernelChain::KernelChain(AnyTarget target, const RunSettings& settings, std::siz
       settings_(settings),
       number_(number),
       stream_(*settings.seed, static_cast<std::uint32_t>(number)),
-      workspace_(target_.dimension()) {}
+      workspace_(target_.dimension()),
+      follows_(find_sampler(settings.sampler).follows_trajectories) {}
 
 std::uint64_t KernelChain::saved_every() const { return target_.drifts() ? refresh_every : 1; }
 
@@ -150,14 +151,41 @@ StepInfo KernelChain::step() {
   const StepInfo info = onward::step(frozen_->kernel, state_, target_, frozen_->metric, stream_, steps_,
                                      frozen_->directions, workspace_);
   floored_ += info.floored ? 1 : 0;
+  if (follows_) note_trajectory();
   if (keeps_moves_) moves_.push_back(info.moved);
   return info;
 }
 
+void KernelChain::note_trajectory() {
+  const TrajectoryInfo& last = workspace_.followed;
+  followed_.depth = std::max(followed_.depth, last.depth);
+  followed_.leapfrogs += last.leapfrogs;
+  followed_.halved += last.halved;
+  followed_.divergent = followed_.divergent || last.divergent;
+  followed_.energy = last.energy;
+}
+
+const TrajectoryInfo* KernelChain::take_trajectory() {
+  if (!follows_) return nullptr;
+  taken_ = std::exchange(followed_, {});
+  return &taken_;
+}
+
+void KernelChain::meet(const Chain* other) {
+  met_ = true;
+  const auto* from = dynamic_cast<const KernelChain*>(other);
+  if (from == nullptr) return;
+  state_ = from->state_;
+  warmup_ = from->warmup_;
+  joined_ = true;
+}
+
 std::uint64_t KernelChain::advance(std::uint64_t steps, Monitor& monitor) {
   std::uint64_t made = 0;
+  Counts counts;
   try {
     while (true) {
+      if (follows_) counts = target_.counts();  // a trajectory may be cut short
       const double acceptance = step().acceptance;
       ++made;
       acceptance_ += acceptance;
@@ -167,6 +195,7 @@ std::uint64_t KernelChain::advance(std::uint64_t steps, Monitor& monitor) {
     }
   } catch (const Stopped&) {
     --steps_;  // the step that it was in has not been made
+    if (follows_) target_.set_counts(counts);
     return made;
   }
 }
@@ -212,12 +241,15 @@ ChainReport KernelChain::report() const {
   return {.step_size = step_size(),
           .counts = target_.counts(),
           .floored = floored_,
-          .largest_drift = largest_drift_};
+          .largest_drift = largest_drift_,
+          .joined = joined_};
 }
 
 void KernelChain::transfer(Archive& archive) {
   archive(steps_, floored_, acceptance_, largest_drift_, moves_);
   archive(record_.steps, record_.step_size, record_.acceptance, since_noted_);
+  archive(met_, joined_, followed_.depth, followed_.leapfrogs, followed_.halved, followed_.divergent,
+          followed_.energy);
   onward::transfer(archive, state_);
   bool frozen = frozen_.has_value();
   archive(frozen);

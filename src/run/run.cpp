@@ -1,6 +1,7 @@
 #include "onward/run/run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -40,6 +41,22 @@ Progress report(const std::deque<ChainTask>& chains, const RunSettings& settings
     p.seconds_left = seconds * static_cast<double>(p.steps_total - p.steps_done) / done;
   }
   return p;
+}
+
+/// At the end of the first stretch of warm-up, when all wait. A chain that is where there is hardly any mass
+/// beside where another one is goes on from there: the odds are allowed to be e^-10, and more in many
+/// dimensions, where both estimates are rough. Bits depend on the chains alone.
+void compare_chains(std::deque<ChainTask>& tasks) {
+  std::vector<double> masses;
+  for (ChainTask& task : tasks) masses.push_back(task.meets() ? task.chain().log_mass() : -INFINITY);
+  const double dimension = static_cast<double>(tasks.front().chain().position().size());
+  const double allowed = 10 + 3 * std::sqrt(dimension), best = std::ranges::max(masses);
+  std::vector<std::size_t> ahead, behind;
+  for (std::size_t c = 0; c < tasks.size(); ++c) (best - masses[c] > allowed ? behind : ahead).push_back(c);
+  // All that are behind take their place before anyone who is ahead is changed: these are not.
+  for (std::size_t i = 0; i < behind.size(); ++i)
+    tasks[behind[i]].chain().meet(ahead.empty() ? nullptr : &tasks[ahead[i % ahead.size()]].chain());
+  for (const std::size_t c : ahead) tasks[c].chain().meet(nullptr);
 }
 
 /// The one place that starts threads for chains. Threads take the chain that is least far for a slice; this
@@ -117,7 +134,9 @@ class Loop {
     work_.notify_all();
   }
 
-  bool at_limit(const ChainTask& task) const { return task.warm() && task.draws() >= limit_; }
+  bool at_limit(const ChainTask& task) const {
+    return (task.warm() && task.draws() >= limit_) || (task.meets() && !hurry_);
+  }
 
   void work() {
     std::unique_lock lock(mutex_);
@@ -130,7 +149,7 @@ class Loop {
       lock.unlock();
       std::exception_ptr problem;
       try {
-        task->advance(limit_, stop_);
+        task->advance(limit_, stop_, hurry_);
         save_if_asked(*task);
       } catch (...) {
         problem = std::current_exception();
@@ -163,9 +182,18 @@ class Loop {
                hooks_.seconds_used + seconds_since(begin_) >= settings_.max_seconds) {
       run_.ending = Ending::time_limit;
     } else {
+      hurry();
       return;
     }
     stop_all();
+  }
+
+  /// Half of the time that is allowed is for draws, however long warm-up was meant to be.
+  void hurry() {
+    if (hurry_ || !(settings_.max_seconds > 0) ||
+        hooks_.seconds_used + seconds_since(begin_) < settings_.max_seconds / 2)
+      return;
+    hurry_ = true;
   }
 
   /// Until every chain is done, or all are stopped.
@@ -191,16 +219,25 @@ class Loop {
 
   /// All chains have as many draws as were asked of them so far. Whether more are needed.
   bool go_on(std::unique_lock<std::mutex>& lock) {
+    if (std::ranges::any_of(tasks_, [](const ChainTask& task) { return task.meets(); })) {
+      compare_chains(tasks_);
+      release();
+      return true;
+    }
     if (limit_ >= settings_.draws) return false;
     lock.unlock();
     enough_ = is_enough(run_, *settings_.until_ess, maker_.judged(), stop_, [this] { look_at_the_clock(); });
     lock.lock();
     if (enough_ || stop_) return false;
     limit_ = next_limit(settings_, limit_);
+    release();
+    return true;
+  }
+
+  void release() {
     waiting_.insert(waiting_.end(), parked_.begin(), parked_.end());
     parked_.clear();
     work_.notify_all();
-    return true;
   }
 
   /// Whether it is time to begin a checkpoint: after so many seconds, and once when all have warmed up.
@@ -289,6 +326,7 @@ class Loop {
   Checkpoint::Seconds earlier_;  // of the parts that the run had before, and all that went into setting up
   std::deque<ChainTask> tasks_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> hurry_{false};     // too little time for all of warm-up
   std::atomic<std::size_t> limit_{0};  // draws a chain makes before it waits for the others
 
   std::mutex mutex_;  // of all that follows

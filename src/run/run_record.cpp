@@ -12,6 +12,25 @@
 #include "onward/util/printable.hpp"
 
 namespace onward {
+
+void TrajectoryRecord::add(const TrajectoryInfo& draw, std::uint32_t max_depth) {
+  ++draws;
+  divergent += draw.divergent ? 1 : 0;
+  deepest += draw.depth >= max_depth ? 1 : 0;
+  leapfrogs += draw.leapfrogs;
+  if (draws > 1) changes_ += (draw.energy - last_) * (draw.energy - last_);
+  last_ = draw.energy;
+  const double difference = draw.energy - mean_;
+  mean_ += difference / static_cast<double>(draws);
+  squares_ += difference * (draw.energy - mean_);
+}
+
+double TrajectoryRecord::energy_fraction() const { return squares_ > 0 ? changes_ / squares_ : 1; }
+
+void TrajectoryRecord::transfer(Archive& archive) {
+  archive(draws, divergent, deepest, leapfrogs, last_, mean_, squares_, changes_);
+}
+
 std::size_t Run::draws() const {
   std::size_t least = chains.empty() ? 0 : chains.front().draws;
   for (const auto& chain : chains) least = std::min(least, chain.draws);
@@ -77,6 +96,36 @@ Drawn drawn(const Run& run) {
   return result;
 }
 
+void add_trajectory_warnings(const Run& run, std::vector<std::string>& lines) {
+  std::uint64_t draws = 0, divergent = 0, deepest = 0;
+  double least_fraction = 1;
+  for (const auto& chain : run.chains) {
+    draws += chain.trajectories.draws;
+    divergent += chain.trajectories.divergent;
+    deepest += chain.trajectories.deepest;
+    if (chain.trajectories.draws > 10)
+      least_fraction = std::min(least_fraction, chain.trajectories.energy_fraction());
+  }
+  if (draws == 0) return;
+  if (divergent > 0)
+    lines.push_back(fmt::format(
+        "{} of {} trajectories diverged: there are places too narrow for the step size, and draws may miss "
+        "them. Try a larger `target_acceptance` such as 0.95, or write the model with standardised "
+        "parameters where it has a scale",
+        divergent, draws));
+  if (deepest * 10 > draws)
+    lines.push_back(fmt::format(
+        "{} of {} trajectories were as long as is allowed: draws are right but dear. Parameters of very "
+        "different scales may be the reason; a larger `max_depth` may help",
+        deepest, draws));
+  constexpr double low_fraction = 0.3;
+  if (least_fraction < low_fraction)
+    lines.push_back(fmt::format(
+        "the energy changes little from draw to draw (E-BFMI {:.2f}, less than {}): tails may be missed. A "
+        "model with standardised parameters where it has a scale often mends this",
+        least_fraction, low_fraction));
+}
+
 std::vector<std::string> warnings_of(const Run& run, const std::vector<ParameterSummary>& rows) {
   const Drawn of = drawn(run);
   if (of.chains == 0) return {"There are no draws."};
@@ -84,7 +133,9 @@ std::vector<std::string> warnings_of(const Run& run, const std::vector<Parameter
   constexpr std::size_t most_for_dense = 1000;
   const bool dense_may_help = find_sampler(run.settings.sampler).kernel && run.dimension <= most_for_dense &&
                               run.settings.metric != MetricKind::dense;
-  return warnings(rows, of.chains, of.least, dense_may_help);
+  std::vector<std::string> lines = warnings(rows, of.chains, of.least, dense_may_help);
+  add_trajectory_warnings(run, lines);
+  return lines;
 }
 
 }  // namespace
@@ -100,6 +151,11 @@ std::vector<std::string> Run::notes() const {
         all.jets() + all.gradients,
         all.threw > 0 ? fmt::format(", {} because the model said so ({})", all.threw, all.first_message)
                       : std::string()));
+  const auto joined = std::ranges::count_if(chains, &ChainRecord::joined);
+  if (joined > 0)
+    lines.push_back(fmt::format("{} of {} chains lagged behind the others in warm-up, in a place with hardly "
+                                "any mass, and went on from where another was",
+                                joined, chains.size()));
   if (of.chains > 0 && of.chains < chains.size())
     lines.push_back(fmt::format("{} of {} chains have no draws and are left out", chains.size() - of.chains,
                                 chains.size()));

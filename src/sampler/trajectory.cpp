@@ -6,6 +6,7 @@
 
 #include "onward/simd/reduce.hpp"
 #include "onward/target/target.hpp"
+#include "onward/util/stopped.hpp"
 
 namespace onward {
 namespace {
@@ -30,13 +31,15 @@ bool leads_apart(const Vector& begin, const Vector& end, const Vector& sum) {
 class Trajectory {
  public:
   Trajectory(const TrajectorySettings& settings, AnyTarget& target, const Metric& metric,
-             const TrajectoryNumbers& numbers, TrajectoryScratch& scratch)
+             const TrajectoryNumbers& numbers, TrajectoryScratch& scratch,
+             const std::atomic<bool>* stop)
       : settings_(settings),
         rules_(settings.rules),
         target_(target),
         metric_(metric),
         numbers_(numbers),
         s_(scratch),
+        stop_(stop),
         size_(target.dimension()) {
     s_.velocity.resize(size_);
     s_.both.resize(size_);
@@ -154,6 +157,7 @@ class Trajectory {
   }
 
   void leapfrog(Place& place, double step) {
+    throw_if_stopped(stop_);
     ++info_.leapfrogs;
     for (std::size_t i = 0; i < size_; ++i) place.momentum[i] += 0.5 * step * place.pulled[i];
     metric_.push(place.momentum, s_.velocity);
@@ -189,6 +193,7 @@ class Trajectory {
   const Metric& metric_;
   const TrajectoryNumbers& numbers_;
   TrajectoryScratch& s_;
+  const std::atomic<bool>* stop_;
   std::size_t size_;
   int sign_ = 1;
   bool halved_ = false;  // the last step
@@ -200,8 +205,9 @@ class Trajectory {
 }  // namespace
 
 TrajectoryInfo follow_trajectory(const TrajectorySettings& settings, AnyTarget& target, const Metric& metric,
-                                 const TrajectoryNumbers& numbers, TrajectoryScratch& scratch) {
-  return Trajectory(settings, target, metric, numbers, scratch).follow();
+                                 const TrajectoryNumbers& numbers, TrajectoryScratch& scratch,
+                                 const std::atomic<bool>* stop) {
+  return Trajectory(settings, target, metric, numbers, scratch, stop).follow();
 }
 
 }  // namespace onward

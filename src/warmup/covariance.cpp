@@ -104,6 +104,13 @@ Metric CovarianceLearner::metric() const {
   }
 }
 
+double CovarianceLearner::log_volume() const {
+  double sum = 0;
+  if (kind_ != MetricKind::none && places_.count >= 2)
+    for (const double scale : scales()) sum += std::log(scale);
+  return sum;
+}
+
 std::vector<double> CovarianceLearner::scales() const {
   const auto n = static_cast<double>(places_.count);
   const double trust = n / (n + 5), prior = 1e-3 * 5 / (n + 5);

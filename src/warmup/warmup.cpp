@@ -19,8 +19,21 @@ constexpr int trials = 8;
 constexpr int doublings = 60;
 
 // A covariance matrix takes more places than it has rows, or it is singular.
-std::size_t shortest_window(MetricKind metric, std::size_t dimension) {
+std::size_t shortest_window(MetricKind metric, std::size_t dimension, const SamplerInfo& sampler) {
+  // Trajectories are slow without scales: those alone are learned soon, the matrix when there is enough.
+  if (sampler.follows_trajectories) return 25;
   return metric == MetricKind::dense ? std::max<std::size_t>(25, 2 * dimension) : 25;
+}
+
+/// Scales to begin with, before any is known: a gradient g at a place that is x away is x/σ², and with x of
+/// order 1 that makes σ about |g|^-½.
+Metric scales_from(std::span<const double> gradient) {
+  std::vector<double> scale;
+  for (const double g : gradient) {
+    const double s = 1 / std::sqrt(std::abs(g));
+    scale.push_back(std::isfinite(s) ? std::clamp(s, 1e-5, 1e5) : 1);
+  }
+  return Metric::diagonal(std::move(scale));
 }
 
 // On a flat target, or one that rejects everything, dual averaging goes on to infinity or to zero.
@@ -35,7 +48,8 @@ WarmUp::WarmUp(const WarmUpSettings& settings, const AnyTarget& target)
                                   target.names(), target.blocks())),
       averaging_(settings.target_acceptance, settings.kernel.step_size),
       learner_(settings.metric, target.dimension()),
-      windows_(settings.steps / settings.sweep, shortest_window(settings.metric, target.dimension())),
+      windows_(settings.steps / settings.sweep, shortest_window(settings.metric, target.dimension(),
+                                                                find_sampler(settings.kernel.sampler))),
       target_acceptance_(settings.target_acceptance) {
   const SamplerInfo& sampler = find_sampler(settings.kernel.sampler);
   if (target_acceptance_ <= 0) target_acceptance_ = sampler.target_acceptance;
@@ -53,6 +67,9 @@ void WarmUp::set_step_size(double step_size) {
 void WarmUp::search_step_size(const State& state, AnyTarget& target, const Stream& stream,
                               Workspace& workspace, const std::atomic<bool>* stop) {
   if (!settings_.adapt_step_size) return;
+  if (searches_ == 0 && settings_.metric != MetricKind::none &&
+      find_sampler(settings_.kernel.sampler).follows_trajectories)
+    metric_ = scales_from(state.gradient);
   const double begin = settings_.kernel.step_size;
   const Counts counts = target.counts();
   const auto acceptance = [&](int round) {
@@ -98,7 +115,11 @@ StepInfo WarmUp::step(State& state, AnyTarget& target, const Stream& stream, std
   if (settings_.metric == MetricKind::none || number % settings_.sweep != 0) return info;
 
   const auto sweep = static_cast<std::size_t>(number / settings_.sweep);
-  if (windows_.learns(sweep)) learner_.add(state.position, gradient_at(state, target));
+  if (windows_.learns(sweep)) {
+    learner_.add(state.position, gradient_at(state, target));
+    level_sum_ += state.value;
+    level_count_ += 1;
+  }
   return info;
 }
 
@@ -121,6 +142,7 @@ void WarmUp::end_window(State& state, AnyTarget& target, const Stream& stream, s
   }
   windows_ = windows;
   learner_.clear();
+  level_sum_ = level_count_ = 0;
   state.forget();  // tangents were in the units of the old metric
 }
 
@@ -147,8 +169,12 @@ std::span<const double> WarmUp::gradient_at(const State& state, AnyTarget& targe
   return gradient_;
 }
 
+double WarmUp::log_mass() const {
+  return level_count_ > 0 ? level_sum_ / level_count_ + learner_.log_volume() : -INFINITY;
+}
+
 void WarmUp::transfer(Archive& archive) {
-  archive(settings_.kernel.step_size, searches_);
+  archive(settings_.kernel.step_size, searches_, level_sum_, level_count_);
   metric_.transfer(archive);
   averaging_.transfer(archive);
   learner_.transfer(archive);

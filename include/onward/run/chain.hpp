@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "onward/direction/metric.hpp"
+#include "onward/sampler/trajectory.hpp"
 #include "onward/target/target.hpp"
 #include "onward/util/archive.hpp"
 #include "onward/util/thread_pool.hpp"
@@ -26,6 +27,7 @@ struct ChainReport {
   Counts counts;              ///< of evaluations, warm-up included
   std::uint64_t floored = 0;  ///< steps after warm-up in which the curvature floor acted
   double largest_drift = 0;   ///< found when what is carried from place to place was computed afresh
+  bool joined = false;        ///< lagged behind in warm-up, and went on from where another chain was
 };
 
 /// How warm-up went, at about a hundred places of it.
@@ -72,6 +74,14 @@ class Chain {
   /// Ends warm-up: from here on nothing adapts.
   virtual void freeze() = 0;
 
+  /// Steps of warm-up after which chains wait for each other and are compared; 0: they are not, or no more.
+  virtual std::uint64_t meets_after() const { return 0; }
+  /// Then: an estimate of how much mass there is where it is, as a logarithm, up to a constant that is the
+  /// same for all chains.
+  virtual double log_mass() const { return 0; }
+  /// Goes on from where another chain of the same kind is, or, with null, from where it is itself.
+  virtual void meet(const Chain* /*other*/) {}
+
   /// The sum of acceptance probabilities since it was last asked for.
   virtual double take_acceptance() = 0;
   /// The parameters, as the run's names have them; returns the log density of what is sampled.
@@ -88,6 +98,8 @@ class Chain {
   virtual double step_size() const { return 1; }
   virtual Metric metric() const { return {}; }
   virtual ChainReport report() const = 0;
+  /// What the trajectories did since it was last asked; null for chains that follow none.
+  virtual const TrajectoryInfo* take_trajectory() { return nullptr; }
   /// How its warm-up went; nothing is in it of chains that do not adapt.
   virtual WarmUpRecord warmup() const { return {}; }
 

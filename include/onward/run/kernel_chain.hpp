@@ -17,10 +17,13 @@ class KernelChain final : public Chain {
 
   std::size_t sweep() const override { return sweep_steps(settings_.sampler, target_.dimension()); }
   std::uint64_t saved_every() const override;
-  void heed(const std::atomic<bool>& stop) override { stop_ = &stop; }
+  void heed(const std::atomic<bool>& stop) override { workspace_.stop = stop_ = &stop; }
   void start() override;
   std::uint64_t advance(std::uint64_t steps, Monitor& monitor) override;
   void freeze() override;
+  std::uint64_t meets_after() const override { return warmup_ && !met_ ? warmup_->arrived_after() : 0; }
+  double log_mass() const override { return warmup_->log_mass(); }
+  void meet(const Chain* other) override;
   double take_acceptance() override;
   double draw(std::span<double> parameters) override;
   VectorView position() const override { return state_.position; }
@@ -29,6 +32,7 @@ class KernelChain final : public Chain {
   double step_size() const override;
   Metric metric() const override;
   ChainReport report() const override;
+  const TrajectoryInfo* take_trajectory() override;
   WarmUpRecord warmup() const override { return record_; }
   void transfer(Archive& archive) override;
 
@@ -38,6 +42,7 @@ class KernelChain final : public Chain {
   WarmUpSettings warmup_settings() const;
   StepInfo step();
   void note_warm_up(double acceptance);
+  void note_trajectory();
 
   AnyTarget target_;
   const RunSettings& settings_;
@@ -53,6 +58,9 @@ class KernelChain final : public Chain {
   double largest_drift_ = 0;
   WarmUpRecord record_;     // how warm-up went
   double since_noted_ = 0;  // acceptance summed up since the last place of the record
+  bool met_ = false, joined_ = false;
+  bool follows_ = false;                  // trajectories
+  TrajectoryInfo followed_, taken_;       // summed up since they were last taken, and what was taken
   bool keeps_moves_ = false;
   std::vector<double> moves_;  // of the steps since they were last taken
 };

@@ -29,6 +29,22 @@ struct Progress {
   double seconds = 0, seconds_left = 0, steps_per_second = 0;
 };
 
+/// What the trajectories of a chain did while it was sampled; all zero for chains that follow none.
+struct TrajectoryRecord {
+  std::uint64_t draws = 0;
+  std::uint64_t divergent = 0;  ///< draws whose trajectory lost its energy
+  std::uint64_t deepest = 0;    ///< draws whose trajectory was as long as is allowed
+  std::uint64_t leapfrogs = 0;
+  void add(const TrajectoryInfo& draw, std::uint32_t max_depth);
+  /// How much the energy changes from draw to draw, beside how much it varies over all (the energy's Bayesian
+  /// fraction of missing information). Below 0.3 momenta drawn anew do not reach the tails.
+  double energy_fraction() const;
+  void transfer(Archive& archive);
+
+ private:
+  double last_ = 0, mean_ = 0, squares_ = 0, changes_ = 0;  // of the energy
+};
+
 /// What one chain gave.
 struct ChainRecord {
   std::vector<double> values;       ///< draws x parameters, one draw after the other
@@ -42,6 +58,9 @@ struct ChainRecord {
   double largest_drift = 0;   ///< of what the chain carries from place to place
   double warmup_seconds = 0, sampling_seconds = 0;
   WarmUpRecord warmup = {};
+  TrajectoryRecord trajectories = {};
+  std::uint64_t warmup_steps = 0;  ///< fewer than the settings have if a time limit left no room for them
+  bool joined = false;             ///< lagged behind in warm-up, and went on from where another chain was
 };
 
 /// Where a run goes on.

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "onward/direction/metric.hpp"
+#include "onward/sampler/trajectory.hpp"
 #include "onward/target/jet.hpp"
 #include "onward/util/archive.hpp"
 
@@ -30,6 +31,7 @@ struct Draw {
   VectorView position{};               ///< in the space that is sampled; empty where there is none such
   std::span<const double> moves{};  ///< along their lines, of the steps since the last draw, if they are kept
   SinceDraw since{};                ///< if a sink wants it
+  const TrajectoryInfo* trajectory = nullptr;  ///< of chains that follow trajectories
 };
 
 /// Functions that name a chain are called from that chain's thread: each chain from one thread at a time,

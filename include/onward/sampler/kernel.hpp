@@ -4,6 +4,7 @@
 // nothing else, so it can be tested, replayed and checkpointed alone. Real is double, or a SIMD batch whose
 // lanes are chains.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -111,6 +112,8 @@ struct BasicWorkspace {
   std::vector<Real> noise, direction, reverse, move, pushed, next, proposal, gradient;
   TrajectoryScratch trajectory;  ///< of kernels that follow trajectories, and
   TrajectoryInfo followed;       ///< what the last one did
+  /// Ends a trajectory that is being followed: it throws Stopped, and no step was made.
+  const std::atomic<bool>* stop = nullptr;
 };
 using Workspace = BasicWorkspace<double>;
 

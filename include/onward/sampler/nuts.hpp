@@ -55,7 +55,7 @@ struct Nuts {
     random.noise(begin.momentum);
 
     w.followed = follow_trajectory({step_size, max_depth, max_halvings, energy_error, rules}, target, metric,
-                                   Numbers<Random>(random), scratch);
+                                   Numbers<Random>(random), scratch, w.stop);
     StepInfo info;
     info.acceptance = w.followed.acceptance;
     info.accepted = scratch.chosen.position != state.position;

@@ -5,6 +5,7 @@
 // Bou-Rabee, Carpenter, Kleppe and Liu 2025). Momenta are in the metric's units, where they are standard
 // normal.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -75,8 +76,9 @@ struct TrajectoryScratch {
 };
 
 /// One transition from `scratch.ends[0]`, whose position, value, gradient and momentum are set. The place it
-/// comes to is `scratch.chosen`.
+/// comes to is `scratch.chosen`. Throws Stopped once `stop` is true.
 TrajectoryInfo follow_trajectory(const TrajectorySettings& settings, AnyTarget& target, const Metric& metric,
-                                 const TrajectoryNumbers& numbers, TrajectoryScratch& scratch);
+                                 const TrajectoryNumbers& numbers, TrajectoryScratch& scratch,
+                                 const std::atomic<bool>* stop = nullptr);
 
 }  // namespace onward

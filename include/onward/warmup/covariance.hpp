@@ -26,6 +26,8 @@ class CovarianceLearner {
   std::size_t count() const { return places_.count; }
   /// The metric learned so far.
   Metric metric() const;
+  /// The logarithm of the volume that the places take up, from their scales alone.
+  double log_volume() const;
 
   void transfer(Archive& archive);
 

@@ -45,6 +45,12 @@ class WarmUp {
   StepInfo step(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number,
                 Workspace& workspace, const std::atomic<bool>* stop = nullptr);
 
+  /// Steps after which the first stretch is over and chains can be compared; 0: they cannot.
+  std::uint64_t arrived_after() const { return windows_.arrived() * settings_.sweep; }
+  /// At its end: an estimate of how much mass there is where the chain is, as a logarithm and up to a
+  /// constant. A narrow peak may be as heavy as a wide hill: the volume counts as the height does.
+  double log_mass() const;
+
   /// All that decides how it goes on, from or to an archive.
   void transfer(Archive& archive);
 
@@ -67,6 +73,7 @@ class WarmUp {
   WarmUpWindows windows_;
   double target_acceptance_;
   std::uint64_t searches_ = 0;
+  double level_sum_ = 0, level_count_ = 0;  // of log densities since the learner was cleared
   std::vector<double> gradient_;
 };
 

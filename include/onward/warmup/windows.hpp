@@ -1,6 +1,7 @@
 #pragma once
-// When warm-up learns what, as in Stan: a first stretch for the step size alone, then windows of doubling
-// length at whose end the metric is renewed, then a last stretch for the step size alone.
+// When warm-up learns what, much as in Stan: a first stretch in which a chain arrives, then windows of
+// doubling length at whose end the metric is renewed, then a last stretch for the step size alone. The metric
+// is also renewed at the end of the first stretch, from what its second half has shown.
 
 #include <cstddef>
 
@@ -25,11 +26,14 @@ class WarmUpWindows {
       last = total_ / 10;
       window_ = total_ - first - last;
     }
-    slow_begin_ = first;
+    arrived_ = first;
+    slow_begin_ = first / 2;
     slow_end_ = total_ - last;
-    next_ = slow_begin_ + window_;
-    stretch();
+    next_ = arrived_;
   }
+
+  /// Sweeps of the first stretch: then chains can be compared. 0 if warm-up is too short for that.
+  std::size_t arrived() const { return arrived_; }
 
   /// Whether the place reached after sweep number `sweep` (from 1) is to be learned from.
   bool learns(std::size_t sweep) const { return sweep > slow_begin_ && sweep <= slow_end_; }
@@ -37,13 +41,13 @@ class WarmUpWindows {
   /// Whether a window ends after that sweep; moves on to the next window.
   bool ends(std::size_t sweep) {
     if (sweep != next_ || sweep > slow_end_) return false;
-    window_ *= 2;
+    if (sweep > arrived_) window_ *= 2;
     next_ += window_;
     stretch();
     return true;
   }
 
-  void transfer(Archive& archive) { archive(total_, window_, slow_begin_, slow_end_, next_); }
+  void transfer(Archive& archive) { archive(total_, window_, arrived_, slow_begin_, slow_end_, next_); }
 
  private:
   // A window whose successor would not fit takes all that is left.
@@ -51,7 +55,7 @@ class WarmUpWindows {
     if (next_ + 2 * window_ > slow_end_) next_ = next_ > slow_end_ ? total_ + 1 : slow_end_;
   }
 
-  std::size_t total_, window_, slow_begin_{}, slow_end_{}, next_{};
+  std::size_t total_, window_, arrived_ = 0, slow_begin_{}, slow_end_{}, next_{};
 };
 
 }  // namespace onward
