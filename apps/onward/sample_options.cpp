@@ -19,7 +19,7 @@ namespace {
 
 /// What the program does unless it is told (settle_length in sample.cpp).
 const std::map<std::string, std::string> usual_lengths{
-    {"draws", "at least 1000, and up to 8000 until every ESS is 400"},
+    {"draws", "at least 1000, and on until every ESS is 400, up to 8000 (64000 of at most 25 parameters)"},
     {"until_ess", "400, unless `draws` is given"},
     {"min_draws", "125; 1000 if `until_ess` is not given"}};
 
@@ -109,7 +109,8 @@ std::shared_ptr<SampleSettings> add_sample_options(CLI::App* command, const std:
   add_model_options(*command, s->words, true, kind);
   RunOptions(*command, s->run_words).add();
   add_count(*command, "--max-draws", s->max_draws, 1,
-            "--until-ess: the most draws a chain makes [100000; 8000 if --until-ess is not given]");
+            "--until-ess: the most draws a chain makes [100000; 8000, or 64000 of at most 25 parameters, if "
+            "--until-ess is not given]");
   command->add_option("--tune", s->tune,
                       "look for the step size by short runs: bayes (expected improvement) or grid");
   add_count(*command, "--tune-trials", s->tuning.trials, 1, "short runs of --tune");

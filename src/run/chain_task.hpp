@@ -22,8 +22,8 @@ class ChainTask {
   /// Goes on from there.
   void load(const ChainCheckpoint& checkpoint);
 
-  /// A flag, which outlives it, that ends long work within a chain.
-  void heed(const std::atomic<bool>& stop) { chain_->heed(stop); }
+  /// Flags, which outlive it: one ends long work within a chain, one cuts short what can be.
+  void heed(const std::atomic<bool>& stop, const std::atomic<bool>& hurry) { chain_->heed(stop, &hurry); }
   /// Goes on for a slice, but not beyond so many draws. A stopped chain makes no further step. One that is
   /// in a hurry ends its warm-up at once.
   void advance(std::size_t draws_limit, const std::atomic<bool>& stop, bool hurry = false);

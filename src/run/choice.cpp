@@ -17,11 +17,12 @@ namespace {
 
 // A pilot is as long as so many sweeps of newton-line, in evaluations, or so many of its steps if that is
 // more: in few dimensions a sweep says little.
-constexpr std::size_t warmup_sweeps = 300, kept_sweeps = 200, least_steps = 5000, pilot_chains = 2;
+constexpr std::size_t warmup_sweeps = 150, kept_sweeps = 100, least_steps = 2500, pilot_chains = 2;
 constexpr std::size_t pilot_draws = 500;
 // Pilots of which none makes so many effective draws say little, and are run again at twice the length while
-// a candidate's would take no more than so many evaluations.
-constexpr double telling_ess = 100, most_evaluations = 2e6;
+// a candidate's would take no more than so many evaluations, and all together no more than this share of what
+// the run is expected to take.
+constexpr double telling_ess = 100, most_evaluations = 2e6, most_share = 0.15;
 // Draws are thinned towards this much ESS each, but not beyond so many sweeps.
 constexpr double wanted_ess_per_draw = 0.5;
 constexpr std::size_t most_sweeps_per_draw = 400;
@@ -73,13 +74,46 @@ std::optional<Pilot> run_pilot(const AnyTarget& target, RunSettings settings, st
   return result;
 }
 
+/// Trajectories need a gradient, and take no directions, nor options that only other samplers have.
+bool fits_trajectories(const AnyTarget& target, const RunSettings& requested) {
+  const SamplerInfo& nuts = find_sampler(Nuts::facts.name);
+  const auto known = [&](const auto& option) { return nuts.has_option(option.key()); };
+  return target.has_gradient() && requested.directions == "auto" &&
+         std::ranges::all_of(requested.sampler_options.items(), known);
+}
+
+/// What the pilots say: the best of them, and how far apart its draws should be.
+void settle(Choice& choice, std::size_t dimension) {
+  std::stable_sort(choice.pilots.begin(), choice.pilots.end(),
+                   [](const Pilot& a, const Pilot& b) { return a.score() > b.score(); });
+  const Pilot& best = choice.pilots.front();
+  choice.sampler = best.sampler;
+  const double steps_per_ess = static_cast<double>(best.steps) / std::max(best.min_ess, 1e-9);
+  const auto most = static_cast<double>(steps_for(best.sampler, dimension, most_sweeps_per_draw));
+  const std::size_t sweep = sweep_steps(best.sampler, dimension);
+  const double thin = std::min(wanted_ess_per_draw * steps_per_ess, most);
+  choice.warmup = steps_for(best.sampler, dimension, 1000);
+  choice.thin = sweep * std::max<std::size_t>(
+                            1, static_cast<std::size_t>(std::ceil(thin / static_cast<double>(sweep))));
+}
+
+/// Evaluations that the chosen run is expected to take.
+double evaluations_of_run(const Choice& choice, const RunSettings& requested, std::size_t dimension) {
+  const double steps = static_cast<double>(choice.warmup) +
+                       static_cast<double>(requested.draws) * static_cast<double>(choice.thin);
+  return static_cast<double>(requested.chains) * steps *
+         price_per_step(find_sampler(choice.sampler), dimension);
+}
+
 }  // namespace
 
 Choice choose_sampler(const AnyTarget& target, const RunSettings& requested, const Hooks& hooks) {
   const std::size_t dimension = target.dimension();
+  if (fits_trajectories(target, requested))
+    return {std::string(Nuts::facts.name), 1, usual_warmup(Nuts::facts.name, dimension), {}};
   std::vector<std::string> candidates{std::string(reference)};
   for (const auto& sampler : samplers())
-    if (sampler.piloted && sampler.name != reference && (target.has_gradient() || !sampler.needs_gradient))
+    if (sampler.piloted && sampler.name != reference && !sampler.needs_gradient)
       candidates.push_back(sampler.name);
 
   Choice choice{std::string(reference), dimension, 1000 * dimension, {}};
@@ -87,6 +121,7 @@ Choice choose_sampler(const AnyTarget& target, const RunSettings& requested, con
   Hooks quiet;
   quiet.stop = hooks.stop;
   quiet.progress = hooks.progress;
+  double spent = 0;
   for (std::size_t length = 1;; length *= 2) {
     std::vector<Pilot> pilots;
     for (std::size_t c = 0; c < candidates.size(); ++c) {
@@ -101,22 +136,18 @@ Choice choose_sampler(const AnyTarget& target, const RunSettings& requested, con
     }
     if (pilots.size() < candidates.size()) break;
     choice.pilots = pilots;
+    settle(choice, dimension);
+    double round = 0;  // warm-up included, which is a little longer than what is kept
+    for (const auto& pilot : pilots)
+      round += pilot.evaluations * static_cast<double>(warmup_sweeps + kept_sweeps) /
+               static_cast<double>(kept_sweeps);
+    spent += round;
     const auto told = [](const Pilot& pilot) { return pilot.min_ess >= telling_ess; };
     const auto dear = [](const Pilot& pilot) { return 2 * pilot.evaluations > most_evaluations; };
-    if (std::ranges::any_of(pilots, told) || std::ranges::any_of(pilots, dear)) break;
+    if (std::ranges::any_of(pilots, told) || std::ranges::any_of(pilots, dear) ||
+        spent + 2 * round > most_share * evaluations_of_run(choice, requested, dimension))
+      break;
   }
-  if (choice.pilots.empty()) return choice;
-  std::stable_sort(choice.pilots.begin(), choice.pilots.end(),
-                   [](const Pilot& a, const Pilot& b) { return a.score() > b.score(); });
-  const Pilot& best = choice.pilots.front();
-  choice.sampler = best.sampler;
-  const double steps_per_ess = static_cast<double>(best.steps) / std::max(best.min_ess, 1e-9);
-  const auto most = static_cast<double>(steps_for(best.sampler, dimension, most_sweeps_per_draw));
-  const std::size_t sweep = sweep_steps(best.sampler, dimension);
-  const double thin = std::min(wanted_ess_per_draw * steps_per_ess, most);
-  choice.warmup = steps_for(best.sampler, dimension, 1000);
-  choice.thin = sweep * std::max<std::size_t>(
-                            1, static_cast<std::size_t>(std::ceil(thin / static_cast<double>(sweep))));
   return choice;
 }
 
@@ -128,6 +159,8 @@ RunSettings with_choice(RunSettings settings, const Choice& choice) {
 }
 
 std::string describe(const Choice& choice) {
+  if (find_sampler(choice.sampler).follows_trajectories)
+    return fmt::format("{}: the model has a gradient", choice.sampler);
   if (choice.pilots.empty()) return fmt::format("{}: no time for pilots of others", choice.sampler);
   std::string text;
   for (const auto& pilot : choice.pilots)

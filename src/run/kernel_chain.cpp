@@ -106,6 +106,7 @@ void KernelChain::start() {
   try {
     state_ = find_start(settings_, target_, stream_, number_, stop_);
     warmup_.emplace(warmup_settings(), target_);
+    if (*settings_.warmup > 0) warmup_->arrive(state_, target_, stop_, hurry_);
     warmup_->search_step_size(state_, target_, stream_, workspace_, stop_);
   } catch (const Stopped&) {
     state_ = {};

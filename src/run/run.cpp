@@ -115,7 +115,7 @@ class Loop {
           std::make_shared<ThreadPool>(std::max<std::size_t>(1, each + (each > 0 && c < rest ? 1 : 0)));
       ChainTask& task =
           tasks_.emplace_back(maker_.make(c, pool), settings_, hooks_, c, run_.names.size(), run_.chains[c]);
-      task.heed(stop_);
+      task.heed(stop_, hurry_);
       if (hooks_.resume) {
         if (c < hooks_.resume->chains.size()) run_.chains[c] = hooks_.resume->chains[c];
         task.load(hooks_.resume->checkpoint.chains.at(c));

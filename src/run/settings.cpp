@@ -62,6 +62,11 @@ std::size_t sweep_steps(const std::string& sampler, std::size_t dimension) {
   return find_sampler(sampler).line ? dimension : 1;
 }
 
+std::size_t usual_warmup(std::string_view sampler, std::size_t dimension) {
+  const SamplerInfo& info = find_sampler(sampler);
+  return info.follows_trajectories ? 500 : info.line ? 1000 * dimension : 1000;
+}
+
 RunSettings with_seed(RunSettings s) {
   if (!s.seed) {
     std::random_device device;
@@ -123,7 +128,7 @@ RunSettings resolve(RunSettings s, std::size_t dimension) {
 
   const std::size_t sweep = sweep_steps(s.sampler, dimension);
   if (!s.thin) s.thin = sweep;
-  if (!s.warmup) s.warmup = 1000 * sweep;
+  if (!s.warmup) s.warmup = usual_warmup(s.sampler, dimension);
   // Step numbers share a 48-bit counter with the step-size search.
   const double steps =
       static_cast<double>(*s.warmup) + static_cast<double>(s.draws) * static_cast<double>(*s.thin);

@@ -183,6 +183,15 @@ void set_step_size(Kernel& kernel, double step_size) {
       kernel);
 }
 
+std::size_t max_depth(const Kernel& kernel) {
+  const auto* nuts = std::get_if<Nuts>(&kernel);
+  return nuts == nullptr ? 0 : nuts->max_depth;
+}
+
+void set_max_depth(Kernel& kernel, std::size_t depth) {
+  if (auto* nuts = std::get_if<Nuts>(&kernel)) nuts->max_depth = depth;
+}
+
 Kernel with_short_steps(Kernel kernel) {
   if (auto* nuts = std::get_if<Nuts>(&kernel)) {
     nuts->max_depth = 1;

@@ -6,31 +6,9 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 
+#include "subspace_metric.hpp"
+
 namespace onward {
-namespace {
-
-/// V f(λ) Vᵀ of a symmetric matrix given by its lower triangle.
-template <class F>
-Eigen::MatrixXd matrix_function(const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>& solver, const F& f) {
-  const Eigen::VectorXd values = solver.eigenvalues().unaryExpr(f);
-  return solver.eigenvectors() * values.asDiagonal() * solver.eigenvectors().transpose();
-}
-
-/// Σ with Σ B Σ = A: the geometric mean of A and B⁻¹, B^-½ (B^½ A B^½)^½ B^-½.
-Eigen::MatrixXd between(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> of_b(b);
-  const double least = of_b.eigenvalues().maxCoeff() * 1e-14;  // below it an eigenvalue is rounding
-  const auto root = [least](double x) { return std::sqrt(std::max(x, least)); };
-  const Eigen::MatrixXd half = matrix_function(of_b, root);
-  const Eigen::MatrixXd back = matrix_function(of_b, [&](double x) { return 1 / root(x); });
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> of_product(half * a.selfadjointView<Eigen::Lower>() *
-                                                                  half);
-  const Eigen::MatrixXd middle =
-      matrix_function(of_product, [](double x) { return std::sqrt(std::max(x, 0.0)); });
-  return back * middle * back;
-}
-
-}  // namespace
 
 void CovarianceLearner::Moments::reset(Eigen::Index size, bool dense) {
   count = 0;
@@ -64,6 +42,7 @@ void CovarianceLearner::clear() {
   places_.reset(places_.mean.size(), kind_ == MetricKind::dense);
   gradients_.reset(places_.mean.size(), kind_ == MetricKind::dense);
   kept_.clear();
+  kept_gradients_.clear();
   stride_ = 1;
 }
 
@@ -71,16 +50,20 @@ void CovarianceLearner::add(std::span<const double> position, std::span<const do
   if (kind_ == MetricKind::none) return;
   const auto size = static_cast<Eigen::Index>(position.size());
   const Eigen::Map<const Eigen::VectorXd> x(position.data(), size);
+  const Eigen::Map<const Eigen::VectorXd> g(gradient.data(), static_cast<Eigen::Index>(gradient.size()));
   places_.add(x);
-  if (!gradient.empty()) {
-    const Eigen::Map<const Eigen::VectorXd> g(gradient.data(), size);
-    if (g.allFinite()) gradients_.add(g);
-  }
-  if (kind_ != MetricKind::lowrank || places_.count % stride_ != 0) return;
+  if (!gradient.empty() && g.allFinite()) gradients_.add(g);
+  if (kind_ == MetricKind::diag || places_.count % stride_ != 0) return;
   kept_.emplace_back(x);
-  if (kept_.size() < most_places) return;
-  for (std::size_t i = 0; 2 * i + 1 < kept_.size(); ++i) kept_[i].swap(kept_[2 * i + 1]);
-  kept_.resize(kept_.size() / 2);
+  if (with_gradients())
+    kept_gradients_.emplace_back(g);
+  else
+    kept_gradients_.clear();  // of all places or of none
+  if (kept_.size() < most_places(position.size())) return;
+  for (auto* list : {&kept_, &kept_gradients_}) {
+    for (std::size_t i = 0; 2 * i + 1 < list->size(); ++i) (*list)[i].swap((*list)[2 * i + 1]);
+    list->resize(list->size() / 2);
+  }
   stride_ *= 2;
 }
 
@@ -89,6 +72,8 @@ void CovarianceLearner::transfer(Archive& archive) {
     archive(m->count, m->mean, m->difference, m->squares, m->products);
   kept_.resize(archive.count(kept_.size(), sizeof(double)));
   for (Eigen::VectorXd& place : kept_) archive(place);
+  kept_gradients_.resize(archive.count(kept_gradients_.size(), sizeof(double)));
+  for (Eigen::VectorXd& gradient : kept_gradients_) archive(gradient);
   archive(stride_);
 }
 
@@ -131,13 +116,14 @@ std::vector<double> CovarianceLearner::scales() const {
 
 Metric CovarianceLearner::dense() const {
   const auto n = static_cast<double>(places_.count);
-  // With few places the narrow directions of a matrix would be chance: the scales alone.
-  if (places_.count < 2 * static_cast<std::size_t>(places_.mean.size())) return Metric::diagonal(scales());
+  // With few places the narrow directions of a matrix would be chance.
+  if (places_.count < 2 * static_cast<std::size_t>(places_.mean.size()))
+    return with_gradients() ? subspace() : Metric::diagonal(scales());
   Eigen::MatrixXd covariance = places_.products.selfadjointView<Eigen::Lower>();
   covariance /= n - 1;
   if (with_gradients()) {
     const Eigen::MatrixXd of_gradients = gradients_.products.selfadjointView<Eigen::Lower>();
-    const Eigen::MatrixXd both = between(covariance, of_gradients / (n - 1));
+    const Eigen::MatrixXd both = geometric_mean(covariance, of_gradients / (n - 1));
     const Eigen::LLT<Eigen::MatrixXd, Eigen::Lower> cholesky(both);
     if (cholesky.info() == Eigen::Success && both.allFinite()) return Metric::dense(cholesky.matrixL());
   }
@@ -154,6 +140,7 @@ Metric CovarianceLearner::dense() const {
 /// γ/(ℓ-1)) with the true one (Baik and Silverstein 2006, Paul 2007): the metric widens by what can be
 /// trusted of it.
 Metric CovarianceLearner::lowrank() const {
+  if (with_gradients()) return subspace();
   std::vector<double> scale = scales();
   constexpr Eigen::Index most_directions = 20;
   const auto n = static_cast<Eigen::Index>(kept_.size());
@@ -185,6 +172,24 @@ Metric CovarianceLearner::lowrank() const {
   const auto count = static_cast<Eigen::Index>(gains.size());
   return Metric::lowrank(std::move(scale), directions.leftCols(count),
                          Eigen::Map<const Eigen::VectorXd>(gains.data(), count));
+}
+
+Metric CovarianceLearner::subspace() const {
+  std::vector<double> scale = scales();
+  const auto n = static_cast<Eigen::Index>(kept_.size());
+  if (n < 5 || kept_gradients_.size() != kept_.size()) return Metric::diagonal(std::move(scale));
+  const Eigen::Index size = places_.mean.size();
+  const Eigen::Map<const Eigen::VectorXd> widths(scale.data(), size);
+  Eigen::MatrixXd places(size, n), gradients(size, n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    places.col(i) = kept_[static_cast<std::size_t>(i)];
+    gradients.col(i) = kept_gradients_[static_cast<std::size_t>(i)];
+  }
+  places.colwise() -= places.rowwise().mean().eval();
+  gradients.colwise() -= gradients.rowwise().mean().eval();
+  places.array().colwise() /= widths.array();
+  gradients.array().colwise() *= widths.array();
+  return subspace_metric(std::move(scale), places, gradients);
 }
 
 }  // namespace onward

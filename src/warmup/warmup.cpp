@@ -9,6 +9,7 @@
 #include "onward/error.hpp"
 #include "onward/util/memory.hpp"
 #include "onward/util/stopped.hpp"
+#include "onward/warmup/climb.hpp"
 
 namespace onward {
 namespace {
@@ -18,23 +19,19 @@ constexpr std::uint64_t search_steps_begin = std::uint64_t{1} << 46;
 constexpr int trials = 8;
 constexpr int doublings = 60;
 
-// A covariance matrix takes more places than it has rows, or it is singular.
-std::size_t shortest_window(MetricKind metric, std::size_t dimension, const SamplerInfo& sampler) {
-  // Trajectories are slow without scales: those alone are learned soon, the matrix when there is enough.
-  if (sampler.follows_trajectories) return 25;
-  return metric == MetricKind::dense ? std::max<std::size_t>(25, 2 * dimension) : 25;
+// A covariance matrix takes more places than it has rows, or it is singular. Gradients are as good as places,
+// and where they are cheap there is more than one place a sweep.
+std::size_t shortest_window(MetricKind metric, const AnyTarget& target) {
+  constexpr std::size_t least = 25;
+  return metric == MetricKind::dense && !target.has_gradient() ? std::max(least, 2 * target.dimension())
+                                                               : least;
 }
 
-/// Scales to begin with, before any is known: a gradient g at a place that is x away is x/σ², and with x of
-/// order 1 that makes σ about |g|^-½.
-Metric scales_from(std::span<const double> gradient) {
-  std::vector<double> scale;
-  for (const double g : gradient) {
-    const double s = 1 / std::sqrt(std::abs(g));
-    scale.push_back(std::isfinite(s) ? std::clamp(s, 1e-5, 1e5) : 1);
-  }
-  return Metric::diagonal(std::move(scale));
-}
+// Without a gradient a climb asks for slopes along all axes in turn.
+constexpr std::size_t most_axes = 1000;
+
+// Trajectories that do not know the scales yet would be very long, and are no better for it.
+constexpr std::size_t first_depth = 5, second_depth = 7;
 
 // On a flat target, or one that rejects everything, dual averaging goes on to infinity or to zero.
 double usable(double step_size) { return std::clamp(step_size, 1e-300, 1e300); }
@@ -48,8 +45,7 @@ WarmUp::WarmUp(const WarmUpSettings& settings, const AnyTarget& target)
                                   target.names(), target.blocks())),
       averaging_(settings.target_acceptance, settings.kernel.step_size),
       learner_(settings.metric, target.dimension()),
-      windows_(settings.steps / settings.sweep, shortest_window(settings.metric, target.dimension(),
-                                                                find_sampler(settings.kernel.sampler))),
+      windows_(settings.steps / settings.sweep, shortest_window(settings.metric, target)),
       target_acceptance_(settings.target_acceptance) {
   const SamplerInfo& sampler = find_sampler(settings.kernel.sampler);
   if (target_acceptance_ <= 0) target_acceptance_ = sampler.target_acceptance;
@@ -57,6 +53,53 @@ WarmUp::WarmUp(const WarmUpSettings& settings, const AnyTarget& target)
   averaging_ = DualAveraging(
       target_acceptance_, settings.kernel.step_size,
       sampler.follows_trajectories ? DualAveraging::for_trajectories : DualAveraging::for_proposals);
+  begin_window(target);
+}
+
+/// The sweeps of a line kernel are long, and early windows have few: with cheap gradients places within a
+/// sweep are learned from too, about 2.5 for each dimension in a window.
+void WarmUp::begin_window(const AnyTarget& target) {
+  constexpr double places_per_dimension = 2.5;
+  extra_places_ = 0;
+  limit_depth();
+  if (!target.has_gradient() || settings_.sweep == 1) return;
+  const double steps = static_cast<double>(windows_.current() * settings_.sweep),
+               every = steps / (places_per_dimension * static_cast<double>(target.dimension()));
+  if (every < static_cast<double>(settings_.sweep))
+    extra_places_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(every));
+}
+
+void WarmUp::limit_depth() {
+  const std::size_t full = max_depth(make_kernel(settings_.kernel));
+  const std::size_t windows = settings_.metric == MetricKind::none ? 2 : windows_.ended();
+  set_max_depth(kernel_, std::min(full, windows == 0 ? first_depth : windows == 1 ? second_depth : full));
+}
+
+bool WarmUp::learns_from(std::uint64_t step) const {
+  if (settings_.metric == MetricKind::none) return false;
+  const auto sweep = static_cast<std::size_t>((step + settings_.sweep - 1) / settings_.sweep);
+  if (!windows_.learns(sweep)) return false;
+  return step % settings_.sweep == 0 || (extra_places_ > 0 && step % extra_places_ == 0);
+}
+
+void WarmUp::arrive(State& state, AnyTarget& target, const std::atomic<bool>* stop,
+                    const std::atomic<bool>* hurry) {
+  if (settings_.metric == MetricKind::none || windows_.arrived() == 0) return;
+  if (!target.has_gradient() && target.dimension() > most_axes) return;
+  const Counts counts = target.counts();
+  try {
+    const std::size_t most = target.has_gradient() ? 1000 : 100;
+    Ascent ascent = climb(target, state.position, most, stop, hurry);
+    if (!std::isfinite(ascent.value)) return;
+    state.forget();
+    state.position = std::move(ascent.position);
+    state.value = ascent.value;
+    if (find_sampler(settings_.kernel.sampler).needs_gradient) state.gradient = std::move(ascent.gradient);
+    metric_ = std::move(ascent.metric);
+  } catch (const Stopped&) {
+    target.set_counts(counts);
+    throw;
+  }
 }
 
 void WarmUp::set_step_size(double step_size) {
@@ -67,18 +110,16 @@ void WarmUp::set_step_size(double step_size) {
 void WarmUp::search_step_size(const State& state, AnyTarget& target, const Stream& stream,
                               Workspace& workspace, const std::atomic<bool>* stop) {
   if (!settings_.adapt_step_size) return;
-  if (searches_ == 0 && settings_.metric != MetricKind::none &&
-      find_sampler(settings_.kernel.sampler).follows_trajectories)
-    metric_ = scales_from(state.gradient);
   const double begin = settings_.kernel.step_size;
   const Counts counts = target.counts();
+  const bool follows = find_sampler(settings_.kernel.sampler).follows_trajectories;
   const auto acceptance = [&](int round) {
     const Kernel kernel = with_short_steps(kernel_);
     double sum = 0;
     for (int trial = 0; trial < trials; ++trial) {
       throw_if_stopped(stop);
       State copy = state;
-      copy.forget();
+      if (!follows) copy.forget();
       const std::uint64_t number =
           search_steps_begin + (searches_ << 16) + static_cast<std::uint64_t>(round * trials + trial);
       sum += onward::step(kernel, copy, target, metric_, stream, number, directions_, workspace).acceptance;
@@ -112,14 +153,10 @@ StepInfo WarmUp::step(State& state, AnyTarget& target, const Stream& stream, std
     averaging_.update(info.acceptance);
     set_step_size(averaging_.current());
   }
-  if (settings_.metric == MetricKind::none || number % settings_.sweep != 0) return info;
-
-  const auto sweep = static_cast<std::size_t>(number / settings_.sweep);
-  if (windows_.learns(sweep)) {
-    learner_.add(state.position, gradient_at(state, target));
-    level_sum_ += state.value;
-    level_count_ += 1;
-  }
+  if (!learns_from(number)) return info;
+  learner_.add(state.position, gradient_at(state, target));
+  level_sum_ += state.value;
+  level_count_ += 1;
   return info;
 }
 
@@ -141,9 +178,11 @@ void WarmUp::end_window(State& state, AnyTarget& target, const Stream& stream, s
     throw;
   }
   windows_ = windows;
+  begin_window(target);
   learner_.clear();
   level_sum_ = level_count_ = 0;
-  state.forget();  // tangents were in the units of the old metric
+  if (!find_sampler(settings_.kernel.sampler).follows_trajectories)
+    state.forget();  // tangents were in the units of the old metric
 }
 
 /// What the learner is given: a sweep's D jets dwarf it. A model that offers no gradient is asked for its
@@ -179,13 +218,16 @@ void WarmUp::transfer(Archive& archive) {
   averaging_.transfer(archive);
   learner_.transfer(archive);
   windows_.transfer(archive);
-  if (archive.loading()) set_step_size(settings_.kernel.step_size);
+  archive(extra_places_);
+  if (!archive.loading()) return;
+  set_step_size(settings_.kernel.step_size);
+  limit_depth();
 }
 
 FrozenKernel WarmUp::freeze() const& { return WarmUp(*this).freeze(); }
 
 FrozenKernel WarmUp::freeze() && {
-  FrozenKernel frozen{std::move(metric_), kernel_, std::move(directions_)};
+  FrozenKernel frozen{std::move(metric_), make_kernel(settings_.kernel), std::move(directions_)};
   onward::set_step_size(frozen.kernel, frozen_step_size());
   return frozen;
 }

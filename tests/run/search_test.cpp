@@ -83,7 +83,7 @@ TEST_P(Search, ThatIsStoppedEndsWithinTwoEvaluations) {
     KernelChainMaker maker{AnyTarget(Narrow{&watch})};
     const RunSettings resolved = maker.resolve(settings(GetParam()));
     KernelChain chain(Narrow{&watch}, resolved, 0);
-    chain.heed(watch.stop);
+    chain.heed(watch.stop, nullptr);
     EXPECT_THROW(chain.start(), Stopped);
     EXPECT_LE(watch.evaluations, stop_at + 2);
     EXPECT_EQ(chain.report().counts.jets(), 0u) << "what was thrown away is not counted";
@@ -106,7 +106,7 @@ TEST_P(Search, AtTheEndOfAWindowCanBeStoppedToo) {
   whole.start();
   whole.advance(warmup, monitor);
 
-  chain.heed(watch.stop);
+  chain.heed(watch.stop, nullptr);
   chain.start();
   watch.stop = true;  // nobody asks for a pause: steps go on until there is a search
   std::uint64_t made = chain.advance(warmup, monitor);

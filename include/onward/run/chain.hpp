@@ -65,7 +65,7 @@ class Chain {
 
   /// Before start(): a flag, which outlives the chain, that ends long work. Once it is true, start() may
   /// throw Stopped, after which the chain is as before it, and advance() may return with no step made.
-  virtual void heed(const std::atomic<bool>& /*stop*/) {}
+  virtual void heed(const std::atomic<bool>& /*stop*/, const std::atomic<bool>* /*hurry*/ = nullptr) {}
   /// Finds where it begins. Throws Error if there is no such place.
   virtual void start() = 0;
   /// Makes so many steps, a multiple of the stride, or fewer if it is asked to pause, but at least one

@@ -17,7 +17,10 @@ class KernelChain final : public Chain {
 
   std::size_t sweep() const override { return sweep_steps(settings_.sampler, target_.dimension()); }
   std::uint64_t saved_every() const override;
-  void heed(const std::atomic<bool>& stop) override { workspace_.stop = stop_ = &stop; }
+  void heed(const std::atomic<bool>& stop, const std::atomic<bool>* hurry) override {
+    workspace_.stop = stop_ = &stop;
+    hurry_ = hurry;
+  }
   void start() override;
   std::uint64_t advance(std::uint64_t steps, Monitor& monitor) override;
   void freeze() override;
@@ -47,7 +50,7 @@ class KernelChain final : public Chain {
   AnyTarget target_;
   const RunSettings& settings_;
   std::size_t number_;
-  const std::atomic<bool>* stop_ = nullptr;
+  const std::atomic<bool>*stop_ = nullptr, *hurry_ = nullptr;
   Stream stream_;
   Workspace workspace_;
   State state_;
@@ -59,8 +62,8 @@ class KernelChain final : public Chain {
   WarmUpRecord record_;     // how warm-up went
   double since_noted_ = 0;  // acceptance summed up since the last place of the record
   bool met_ = false, joined_ = false;
-  bool follows_ = false;                  // trajectories
-  TrajectoryInfo followed_, taken_;       // summed up since they were last taken, and what was taken
+  bool follows_ = false;             // trajectories
+  TrajectoryInfo followed_, taken_;  // summed up since they were last taken, and what was taken
   bool keeps_moves_ = false;
   std::vector<double> moves_;  // of the steps since they were last taken
 };

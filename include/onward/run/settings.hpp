@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -28,7 +29,7 @@ struct Start {
 
 /// Fields without a value are filled in by resolve(): see there.
 struct RunSettings {
-  std::string sampler = "auto";          ///< auto: short pilots choose, see choice.hpp
+  std::string sampler = "auto";          ///< auto: nuts, or what short pilots choose: see choice.hpp
   std::optional<double> step_size = {};  ///< fixed; without it warm-up finds it
   /// With a step size: warm-up finds one of its own all the same, to learn the metric by, and the given one
   /// is for the draws. So a search compares step sizes with one metric.
@@ -40,7 +41,7 @@ struct RunSettings {
   std::string directions = "auto";  ///< as make_directions() has them
   std::optional<double> target_acceptance = {};
 
-  std::optional<std::size_t> warmup = {};  ///< steps; 1,000 sweeps without a value
+  std::optional<std::size_t> warmup = {};  ///< steps; by usual_warmup() without a value
   std::size_t draws = 1000;                ///< kept, per chain
   std::optional<std::size_t> thin = {};    ///< steps from draw to draw; a sweep without a value
   std::size_t chains = 4;
@@ -56,7 +57,7 @@ struct RunSettings {
   std::optional<double> until_ess = {};
   std::size_t min_draws = 125;
 
-  /// Whether pilots are to choose the sampler: a step size is for one that is known.
+  /// Whether the sampler is to be chosen: a step size is for one that is known.
   bool chooses_sampler() const;
 };
 
@@ -77,6 +78,9 @@ MetricKind default_metric(std::size_t dimension);
 /// The part of the settings that a kernel has.
 struct KernelSettings;
 KernelSettings kernel_settings(const RunSettings& settings);
+
+/// Steps of warm-up: 500 trajectories, or 1,000 sweeps of other samplers.
+std::size_t usual_warmup(std::string_view sampler, std::size_t dimension);
 
 /// Steps that make a sweep: the dimension for a line kernel, 1 for the others.
 std::size_t sweep_steps(const std::string& sampler, std::size_t dimension);

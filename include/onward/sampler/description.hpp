@@ -30,7 +30,7 @@ struct KernelFacts {
   std::string_view summary;
   bool line = false;            ///< one step moves along one direction: D steps make a sweep
   bool needs_gradient = false;  ///< asks for full gradients, not jets
-  bool piloted = false;         ///< the sampler auto tries it
+  bool piloted = false;         ///< the sampler auto may take it
   /// A step is a whole trajectory; its acceptance is a mean along it.
   bool follows_trajectories = false;
   /// What warm-up steers the step size to; docs/decisions/acceptance.md has the figures.

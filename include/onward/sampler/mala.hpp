@@ -14,7 +14,6 @@ struct BasicMala {
           "Langevin with full gradients: one gradient a step; by forward mode in few dimensions, else "
           "reverse",
       .needs_gradient = true,
-      .piloted = true,
       .target_acceptance = 0.65,
       .held_vectors = 9};
   static auto options() {

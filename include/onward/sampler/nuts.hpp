@@ -12,6 +12,7 @@ struct Nuts {
       .name = "nuts",
       .summary = "trajectories that end where they would turn back, with steps halved where it is narrow",
       .needs_gradient = true,
+      .piloted = true,
       .follows_trajectories = true,
       .target_acceptance = 0.8,
       .held_vectors = 30};

@@ -34,7 +34,7 @@ struct SamplerInfo {
   std::string name, summary;
   bool line = false;            ///< one step moves along one direction: D steps make a sweep
   bool needs_gradient = false;  ///< asks for full gradients, not jets
-  bool piloted = false;         ///< the sampler auto tries it
+  bool piloted = false;         ///< the sampler auto may take it
   /// A step is a whole trajectory; its acceptance is a mean along it.
   bool follows_trajectories = false;
   bool tuned = false;        ///< has a step size, which warm-up finds
@@ -89,6 +89,9 @@ double step_size(const Kernel& kernel);
 void set_step_size(Kernel& kernel, double step_size);
 /// For trials of a step size: trajectories of one leapfrog. Other kernels stay as they are.
 Kernel with_short_steps(Kernel kernel);
+/// How often trajectories may double; 0 for a kernel that follows none, which cannot be set either.
+std::size_t max_depth(const Kernel& kernel);
+void set_max_depth(Kernel& kernel, std::size_t depth);
 /// Moves that one step makes.
 std::size_t moves_per_step(const Kernel& kernel);
 /// What the kernel asks of its directions.

@@ -5,7 +5,8 @@
 // them; the covariance of the places alone would first have to see the whole of the target. Without gradients
 // it is that covariance, shrunk towards a small multiple of the identity in proportion to how little was seen
 // (as Stan does). The low-rank metric keeps places themselves, at most so many, and finds the few directions
-// in which they spread more than chance would have it.
+// in which they spread more than chance would have it; with gradients also those in which they spread less.
+// The dense one does the same while there are too few places for a matrix.
 
 #include <span>
 #include <vector>
@@ -31,7 +32,10 @@ class CovarianceLearner {
 
   void transfer(Archive& archive);
 
-  static constexpr std::size_t most_places = 256;  ///< that the low-rank metric keeps: 2 kB a parameter
+  /// That are kept for a low-rank metric: at most 2 kB a parameter, fewer where there are very many.
+  static constexpr std::size_t most_places(std::size_t dimension) {
+    return dimension < 16'384 ? 256 : dimension < 65'536 ? 64 : 32;
+  }
 
  private:
   /// Mean and spread by Welford's update.
@@ -46,11 +50,12 @@ class CovarianceLearner {
   bool with_gradients() const { return gradients_.count == places_.count; }
   Metric dense() const;
   Metric lowrank() const;
+  Metric subspace() const;
   std::vector<double> scales() const;
 
   MetricKind kind_;
   Moments places_, gradients_;
-  std::vector<Eigen::VectorXd> kept_;  // lowrank: every stride_th place
+  std::vector<Eigen::VectorXd> kept_, kept_gradients_;  // of every stride_th place
   std::size_t stride_ = 1;
 };
 

@@ -35,6 +35,12 @@ class WarmUp {
  public:
   WarmUp(const WarmUpSettings& settings, const AnyTarget& target);
 
+  /// Before the first step: climbs to where draws may be, and takes scales from what the climb has shown.
+  /// Nothing happens if no metric is to be learned. Throws Stopped as the search does; a hurry ends the
+  /// climb.
+  void arrive(State& state, AnyTarget& target, const std::atomic<bool>* stop = nullptr,
+              const std::atomic<bool>* hurry = nullptr);
+
   /// Doubles or halves the step size until the acceptance of trial steps from this state crosses the target.
   /// The state is left as it is. Throws Stopped once `stop` is true, and has changed nothing then.
   void search_step_size(const State& state, AnyTarget& target, const Stream& stream, Workspace& workspace,
@@ -62,6 +68,9 @@ class WarmUp {
   void set_step_size(double step_size);
   void end_window(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number,
                   Workspace& workspace, const std::atomic<bool>* stop);
+  void begin_window(const AnyTarget& target);
+  void limit_depth();
+  bool learns_from(std::uint64_t step) const;
   std::span<const double> gradient_at(const State& state, AnyTarget& target);
 
   WarmUpSettings settings_;
@@ -73,6 +82,7 @@ class WarmUp {
   WarmUpWindows windows_;
   double target_acceptance_;
   std::uint64_t searches_ = 0;
+  std::uint64_t extra_places_ = 0;  // a place to learn from every so many steps within a sweep; 0: at its end
   double level_sum_ = 0, level_count_ = 0;  // of log densities since the learner was cleared
   std::vector<double> gradient_;
 };

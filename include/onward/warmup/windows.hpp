@@ -35,6 +35,13 @@ class WarmUpWindows {
   /// Sweeps of the first stretch: then chains can be compared. 0 if warm-up is too short for that.
   std::size_t arrived() const { return arrived_; }
 
+  /// Sweeps of the window that has begun: in the first stretch of those that are learned from.
+  std::size_t current() const {
+    return next_ <= arrived_ ? arrived_ - slow_begin_ : next_ > slow_end_ ? 0 : next_ - begin_;
+  }
+
+  std::size_t ended() const { return ended_; }
+
   /// Whether the place reached after sweep number `sweep` (from 1) is to be learned from.
   bool learns(std::size_t sweep) const { return sweep > slow_begin_ && sweep <= slow_end_; }
 
@@ -42,12 +49,16 @@ class WarmUpWindows {
   bool ends(std::size_t sweep) {
     if (sweep != next_ || sweep > slow_end_) return false;
     if (sweep > arrived_) window_ *= 2;
+    ++ended_;
+    begin_ = next_;
     next_ += window_;
     stretch();
     return true;
   }
 
-  void transfer(Archive& archive) { archive(total_, window_, arrived_, slow_begin_, slow_end_, next_); }
+  void transfer(Archive& archive) {
+    archive(total_, window_, arrived_, slow_begin_, slow_end_, begin_, next_, ended_);
+  }
 
  private:
   // A window whose successor would not fit takes all that is left.
@@ -55,7 +66,7 @@ class WarmUpWindows {
     if (next_ + 2 * window_ > slow_end_) next_ = next_ > slow_end_ ? total_ + 1 : slow_end_;
   }
 
-  std::size_t total_, window_, arrived_ = 0, slow_begin_{}, slow_end_{}, next_{};
+  std::size_t total_, window_, arrived_ = 0, slow_begin_{}, slow_end_{}, begin_ = 0, next_{}, ended_ = 0;
 };
 
 }  // namespace onward
