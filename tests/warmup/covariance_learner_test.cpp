@@ -164,6 +164,51 @@ TEST(CovarianceLearner, LeavesGradientsThatAreNotFiniteOut) {
   }
 }
 
+/// Fewer places than dimensions, and yet wide and narrow directions are found: wide ones by the places,
+/// narrow ones by the gradients.
+TEST(CovarianceLearner, FromFewPlacesAndGradientsFindsWideAndNarrowDirections) {
+  constexpr Eigen::Index size = 60;
+  constexpr std::size_t count = 25;
+  // As wide as 1 but for two directions; each parameter has a scale of its own besides.
+  Eigen::MatrixXd turn = Eigen::MatrixXd::Identity(size, size);
+  Eigen::VectorXd wide = Eigen::VectorXd::Ones(size).normalized(), narrow(size);
+  for (Eigen::Index i = 0; i < size; ++i) narrow[i] = i % 2 == 0 ? 1 : -1;
+  narrow.normalize();
+  turn += 19 * wide * wide.transpose() - 0.95 * narrow * narrow.transpose();
+  Eigen::VectorXd scale(size);
+  for (Eigen::Index i = 0; i < size; ++i) scale[i] = std::pow(10.0, static_cast<double>(i % 5) - 2);
+  const Eigen::MatrixXd root = scale.asDiagonal() * turn;
+  const Eigen::MatrixXd covariance = root * root.transpose(), precision = covariance.inverse();
+
+  const auto condition = [&](MetricKind kind) {
+    CovarianceLearner learner(kind, size);
+    const Stream stream(7, 0);
+    std::vector<double> z(size);
+    for (std::size_t n = 0; n < count; ++n) {
+      stream.normals(n, Purpose::noise, z);
+      const Eigen::VectorXd x = root * Eigen::Map<const Eigen::VectorXd>(z.data(), size);
+      const Eigen::VectorXd g = -precision * x;
+      learner.add({x.data(), z.size()}, std::span<const double>(g.data(), z.size()));
+    }
+    const Metric metric = learner.metric();
+    Eigen::MatrixXd whitened(size, size);
+    std::vector<double> axis(size), pushed(size);
+    for (std::size_t i = 0; i < axis.size(); ++i) {
+      axis[i] = 1;
+      metric.push(axis, pushed);
+      axis[i] = 0;
+      whitened.col(static_cast<Eigen::Index>(i)) = Eigen::Map<const Eigen::VectorXd>(pushed.data(), size);
+    }
+    const Eigen::MatrixXd seen = whitened.transpose() * precision * whitened;
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(seen);
+    return solver.eigenvalues().maxCoeff() / solver.eigenvalues().minCoeff();
+  };
+  const double by_scales = condition(MetricKind::diag);
+  EXPECT_GT(by_scales, 10'000) << "scales alone would have done: the test shows nothing";
+  EXPECT_LT(condition(MetricKind::lowrank), by_scales / 100);
+  EXPECT_LT(condition(MetricKind::dense), by_scales / 100);
+}
+
 /// Draws of a normal that is as wide as 1 but for two directions.
 struct TwoWide {
   Eigen::MatrixXd directions;  ///< orthonormal columns

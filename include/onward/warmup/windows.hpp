@@ -26,19 +26,20 @@ class WarmUpWindows {
       last = total_ / 10;
       window_ = total_ - first - last;
     }
-    arrived_ = first;
-    slow_begin_ = first / 2;
     slow_end_ = total_ - last;
-    next_ = arrived_;
+    constexpr std::size_t least = 20;  // sweeps of a first stretch that tells something
+    arrived_ = first < least ? 0 : first;
+    slow_begin_ = first < least ? first : first / 2;
+    next_ = first < least ? first + window_ : first;
+    begin_ = slow_begin_;
+    if (arrived_ == 0) stretch();
   }
 
   /// Sweeps of the first stretch: then chains can be compared. 0 if warm-up is too short for that.
   std::size_t arrived() const { return arrived_; }
 
   /// Sweeps of the window that has begun: in the first stretch of those that are learned from.
-  std::size_t current() const {
-    return next_ <= arrived_ ? arrived_ - slow_begin_ : next_ > slow_end_ ? 0 : next_ - begin_;
-  }
+  std::size_t current() const { return next_ > slow_end_ ? 0 : next_ - begin_; }
 
   std::size_t ended() const { return ended_; }
 
