@@ -184,6 +184,10 @@ ONWARD_PUBLIC size_t onward_run_width(const onward_run *run);
 ONWARD_PUBLIC int onward_run_values(const onward_run *run, size_t chain, double *out);
 /* The log density of each draw. */
 ONWARD_PUBLIC int onward_run_log_density(const onward_run *run, size_t chain, double *out);
+/* What the trajectories of a chain did, a number for each draw: "tree_depth", "n_steps" (leapfrogs), "diverging" (0 or
+ * 1) or "energy". Fails for a run of a sampler that follows no trajectories, which onward_run_follows() tells. */
+ONWARD_PUBLIC int onward_run_statistic(const onward_run *run, size_t chain, const char *name, double *out);
+ONWARD_PUBLIC int onward_run_follows(const onward_run *run);
 /* What summary.json has of it: settings, times, "ending" and "folder"; and unless `most_parameters` is 0, diagnostics,
  * "warnings", "notes", and for each parameter mean, sd, quantiles, ESS and R-hat, left out if there are more of them.
  * Stays until the next such call or until the run is freed. */
@@ -199,8 +203,8 @@ ONWARD_PUBLIC int onward_run_report(onward_run *run, const char *file);
 
 /* How well the model of a run predicts what it has not seen: leave-one-out cross-validation by Pareto-smoothed
  * importance sampling, {"elpd_loo", "se_elpd_loo", "p_loo", "looic", "pareto_k", ..., "pointwise": {"elpd", "k", ...}},
- * or, if `waic`, that criterion. "rows" has the rows, from 0, of the observations that count, if not all do. For
- * regressions. Stays until the next such call or until the run is freed. */
+ * or, if `waic`, that criterion. "rows" has the rows of the table, from 0, that the observations are, if some
+ * rows are none. For regressions. Stays until the next such call or until the run is freed. */
 ONWARD_PUBLIC const char *onward_run_loo(onward_run *run, int waic);
 
 /* What the draws of a regression from a formula say of the rows of a table. `options`: {"what": "fitted", "predictive"

@@ -38,7 +38,9 @@ inline const SettingWords option_words{.draws = "--draws",
                                        .sampler = "--sampler",
                                        .step_size = "--step-size",
                                        .four_chains = "--chains 4",
-                                       .dense_metric = "--metric dense"};
+                                       .dense_metric = "--metric dense",
+                                       .target_acceptance = "--target-acceptance",
+                                       .max_depth = "--max-depth"};
 
 /// The table as wide as stdout has room for: the first 50 parameters or all.
 inline std::string table_for_stdout(const std::vector<ParameterSummary>& parameters, bool all) {

@@ -20,6 +20,7 @@ void add_predict(CLI::App& app, Action& action);
 void add_effects(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
+void add_diagnose(CLI::App& app, Action& action);
 void add_sbc(CLI::App& app, Action& action);
 /// What was typed, with hypotheses such as "-age < 0" put where they are not taken for options.
 std::vector<std::string> with_hypotheses_apart(std::vector<std::string> typed);

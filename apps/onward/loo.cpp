@@ -85,9 +85,10 @@ int run_loo(const Settings& s, const CLI::App& sampling) {
   for (const std::string& folder : s.folders) {
     const StoredLikelihood stored = read_run(folder, s.quiet, sampling);
     if (!s.quiet) print_doubts(folder, stored.files);
-    if (!s.quiet && !stored.rows.empty())
+    const std::size_t observations = stored.log_likelihood.observations;
+    if (!s.quiet && observations < stored.rows_of_data)
       say("note: {} of the {} rows of the run in {} have weight 0 or no trials, and are no observations\n",
-          stored.rows_of_data - stored.rows.size(), stored.rows_of_data, folder);
+          stored.rows_of_data - observations, stored.rows_of_data, folder);
     if (first)
       first->require(folder, stored);
     else

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
         add_predict(app, action);
         add_effects(app, action);
         add_check(app, action);
+        add_diagnose(app, action);
         add_report(app, action);
         add_sbc(app, action);
         add_evaluate(app, action);

@@ -118,6 +118,8 @@ void print_notes(const Run& run, const Model& model, const SampledDraws& sampled
     for (const auto& warning :
          warnings({shown.begin(), shown.end()}, sampled.chains, sampled.draws, other_metric, option_words))
       say("warning: {}\n", warning);
+    for (const auto& warning : trajectory_warnings(run.trajectories(), option_words))
+      say("warning: {}\n", warning);
     print_levels(all.subspan(shown.size()), sampled.chains);
   }
   const double least = least_ess(shown);

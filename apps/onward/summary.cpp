@@ -46,6 +46,7 @@ struct Summarised {
   std::string model;
   std::size_t chains = 0, draws = 0;
   std::vector<ParameterSummary> parameters;
+  std::vector<ChainTrajectories> trajectories = {};
   bool dense_metric_may_help = true;
 };
 
@@ -83,6 +84,7 @@ Summarised read_files(const Settings& s) {
   if (!s.quiet) print_notes_of_files(stored);
   Summarised result{stored.setting("model").value_or(""), stored.chains, stored.draws, {}};
   result.parameters = summarise_all(stored.names, stored.column, s.quiet);
+  result.trajectories = trajectories_in(stored);
   result.dense_metric_may_help = stored.setting("metric") != "dense" && may_have_metric(stored);
   return result;
 }
@@ -98,16 +100,19 @@ int summarise_files(const Settings& s) {
     nlohmann::ordered_json out{
         {"model", run.model},     {"chains", run.chains},           {"draws", run.draws},
         {"max_rhat", worst.rhat}, {"min_ess_bulk", worst.ess_bulk}, {"min_ess_tail", worst.ess_tail}};
+    if (!run.trajectories.empty()) out["trajectories"] = trajectories_json(run.trajectories);
     if (status) out["status"] = status->word;
     if (s.all_parameters || run.parameters.size() <= 1000) out["parameters"] = summary_json(run.parameters);
     fmt::print("{}\n", json_text(out));
   } else {
     fmt::print("{}", table_for_stdout(run.parameters, s.all_parameters));
   }
-  if (!s.quiet)
-    for (const auto& warning :
-         warnings(run.parameters, run.chains, run.draws, run.dense_metric_may_help, option_words))
-      say("warning: {}\n", warning);
+  if (s.quiet) return done;
+  for (const auto& warning :
+       warnings(run.parameters, run.chains, run.draws, run.dense_metric_may_help, option_words))
+    say("warning: {}\n", warning);
+  for (const auto& warning : trajectory_warnings(run.trajectories, option_words))
+    say("warning: {}\n", warning);
   return done;
 }
 

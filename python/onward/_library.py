@@ -134,6 +134,8 @@ _FUNCTIONS = {
     "onward_run_width": (c_size_t, [c_void_p]),
     "onward_run_values": (c_int, [c_void_p, c_size_t, c_void_p]),
     "onward_run_log_density": (c_int, [c_void_p, c_size_t, c_void_p]),
+    "onward_run_statistic": (c_int, [c_void_p, c_size_t, c_char_p, c_void_p]),
+    "onward_run_follows": (c_int, [c_void_p]),
     "onward_run_summary": (c_char_p, [c_void_p, c_size_t]),
     "onward_run_table": (c_char_p, [c_void_p]),
     "onward_run_report": (c_int, [c_void_p, c_char_p]),

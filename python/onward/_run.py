@@ -22,6 +22,7 @@ from ._models import Model
 from ._models import model as _built_in
 from ._predictions import Predictions
 from ._table import columns_of
+from ._target import called_by_chain
 
 
 def sample(
@@ -90,6 +91,7 @@ def sample(
     return handle.wait() if blocking else handle
 
 
+_OF_TRAJECTORIES = {"tree_depth": np.int64, "n_steps": np.int64, "diverging": bool, "energy": np.float64}
 _ABOUT_FILES = ("checkpoint_seconds", "single_precision", "unconstrained", "no_data")
 
 
@@ -141,10 +143,10 @@ class Handle:
     def running(self) -> bool:
         return self._result is None and lib.onward_run_wait(self._handle, 0.0) == 1
 
-    def stop(self) -> "Run":
-        """Ends it, and gives what there is."""
+    def stop(self) -> Optional["Run"]:
+        """Ends it, and gives what there is. Within a function of the model itself it is asked to end, and gives None."""
         lib.onward_run_stop(self._handle)
-        return self.wait()
+        return None if called_by_chain(self.model) else self.wait()
 
     def resume(self, **settings: Any) -> "Handle":
         """Goes on with a run that has a folder (`out`) and was stopped; or, with more `draws`, had ended."""
@@ -173,6 +175,8 @@ class Handle:
         """
         if self._result is not None:
             return self._result
+        if called_by_chain(self.model):
+            raise UsageError("a function of the model cannot wait for the run that calls it: `stop()` asks it to end")
         bar = _display.bar(self._show)
         end = None if seconds is None else time.monotonic() + seconds
         interrupted = False
@@ -246,7 +250,16 @@ def _stop_all() -> None:
 
 
 class Run(Mapping):
-    """Draws by name, run["mu"], each with the shape (chain, draw, ...), and what is known of them."""
+    """Draws by name, run["mu"], each with the shape (chain, draw, ...), and what is known of them.
+
+    `statistics` has what the sampler tells of each draw, by the names of ArviZ: "lp", and of a sampler that follows
+    trajectories "tree_depth", "n_steps", "diverging" and "energy".
+
+    >>> import onward
+    >>> run = onward.sample(onward.model("funnel", dim=5), sampler="nuts", draws=100, seed=1, progress=False)
+    >>> sorted(run.statistics)
+    ['diverging', 'energy', 'lp', 'n_steps', 'tree_depth']
+    """
 
     def __init__(self, handle: Handle):
         self._handle, self.model = handle, handle.model
@@ -269,6 +282,15 @@ class Run(Mapping):
             if length != least:
                 values[k], self.log_density[k] = one[:least], density[:least]
         self._values = values
+        self.statistics: dict[str, np.ndarray] = {"lp": self.log_density}
+        if lib.onward_run_follows(raw):
+            for name, kind in _OF_TRAJECTORIES.items():
+                made = np.empty((chains, least), dtype=kind)
+                for k, length in enumerate(lengths):
+                    one = np.empty(length)
+                    c.check(lib.onward_run_statistic(raw, k, name.encode(), one.ctypes.data))
+                    made[k] = one[:least]
+                self.statistics[name] = made
         self.draws: dict[str, np.ndarray] = {}
         order, first = self.model._description["order"], 0
         for parameter in self.model._description["parameters"]:
@@ -350,7 +372,7 @@ class Run(Mapping):
         return xarray.Dataset(made, coordinates, attributes)
 
     def _statistics(self):
-        return self._dataset({"lp": self.log_density})
+        return self._dataset(self.statistics)
 
     def to_netcdf(self, path: Union[str, os.PathLike]) -> None:
         """Writes the draws as ArviZ has them: the groups posterior and sample_stats."""

@@ -6,6 +6,7 @@ import ctypes
 import inspect
 import math
 import struct
+from types import CodeType
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
@@ -55,6 +56,24 @@ class FunctionModel(Model):
             if words and words in told:
                 del self._troubles[words]
                 raise trouble
+
+
+_from_chains: set[CodeType] = set()  # the code by which chains call functions
+
+
+def _known(call):
+    _from_chains.add(call.__code__)
+    return call
+
+
+def called_by_chain(model: Model) -> bool:
+    """Whether this is within a function of the model that one of a run's own threads has called."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code in _from_chains and frame.f_locals.get("owner") is model:
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Functions:
@@ -132,7 +151,7 @@ def _jet_callback(owner, dim: int, jet: Callable):
                 )
             return _told(owner, problem, message)
 
-    return call
+    return _known(call)
 
 
 def _gradient_callback(owner, dim: int, gradient: Callable):
@@ -152,7 +171,7 @@ def _gradient_callback(owner, dim: int, gradient: Callable):
         except BaseException as problem:  # noqa: BLE001
             return _told(owner, problem, message)
 
-    return call
+    return _known(call)
 
 
 def _constrain_callback(owner, dim: int, constrain: Callable, shapes: Mapping[str, tuple[int, ...]]):
@@ -176,7 +195,7 @@ def _constrain_callback(owner, dim: int, constrain: Callable, shapes: Mapping[st
         except BaseException as problem:  # noqa: BLE001
             return _told(owner, problem, message)
 
-    return call
+    return _known(call)
 
 
 def from_functions(name: str, dim: int, pointers, shapes: Mapping[str, tuple[int, ...]], threads=(None, None)):

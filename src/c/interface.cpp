@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <span>
 #include <stdexcept>
 
@@ -15,6 +16,7 @@
 #include "onward/io/run_json.hpp"
 #include "onward/model/registry.hpp"
 #include "onward/run/setting_fields.hpp"
+#include "onward/sampler/samplers.hpp"
 #include "onward/util/suggest.hpp"
 #include "onward/version.hpp"
 
@@ -262,6 +264,33 @@ int onward_run_values(const onward_run* run, size_t chain, double* out) {
 int onward_run_log_density(const onward_run* run, size_t chain, double* out) {
   return guarded(
       [&] { std::ranges::copy(chain_of(*run, chain).log_density, c_interface::required(out, "out")); });
+}
+
+int onward_run_statistic(const onward_run* run, size_t chain, const char* name, double* out) {
+  return guarded([&] {
+    const ChainRecord& record = chain_of(*run, chain);
+    const std::string wanted = c_interface::required(name, "name");
+    c_interface::required(out, "out");
+    static const std::map<std::string, double (*)(const TrajectoryInfo&)> known{
+        {"tree_depth", [](const TrajectoryInfo& t) { return static_cast<double>(t.depth); }},
+        {"n_steps", [](const TrajectoryInfo& t) { return static_cast<double>(t.leapfrogs); }},
+        {"diverging", [](const TrajectoryInfo& t) { return t.divergent ? 1.0 : 0.0; }},
+        {"energy", [](const TrajectoryInfo& t) { return t.energy; }}};
+    const auto number = known.find(wanted);
+    if (number == known.end())
+      throw UsageError(fmt::format(
+          "there is no statistic '{}': they are tree_depth, n_steps, diverging and energy", wanted));
+    if (record.followed.size() != record.draws)
+      throw Error(fmt::format("the sampler {} follows no trajectories, so it has no {}",
+                              run->result().run.settings.sampler, wanted));
+    std::ranges::transform(record.followed, out, number->second);
+  });
+}
+
+int onward_run_follows(const onward_run* run) {
+  bool follows = false;
+  guarded([&] { follows = find_sampler(run->result().run.settings.sampler).follows_trajectories; });
+  return follows ? 1 : 0;
 }
 
 const char* onward_run_summary(onward_run* run, size_t most_parameters) {

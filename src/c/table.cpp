@@ -24,7 +24,9 @@ std::vector<std::string> onward_run::warnings() {
   if (chains == 0) return {"There are no draws."};
   const bool other_metric = find_sampler(run.settings.sampler).kernel && !beyond_metrics_ &&
                             run.settings.metric != MetricKind::dense;
-  return onward::warnings(shown(), chains, run.draws(), other_metric);
+  std::vector<std::string> lines = onward::warnings(shown(), chains, run.draws(), other_metric);
+  for (auto& line : trajectory_warnings(run.trajectories())) lines.push_back(std::move(line));
+  return lines;
 }
 
 std::string onward_run::table_text() {

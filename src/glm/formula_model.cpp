@@ -332,6 +332,12 @@ Model build_from_formula(const OptionValues& given, const BuildFor& what_for) {
   model.notes.insert(model.notes.end(), notes.begin(), notes.end());
   model.derived["formula"] = std::move(about);
   model.data = outcomes(parts.y);
+  if (!frame.table_rows.empty())
+    model.log_likelihood = [make = std::move(model.log_likelihood), rows = std::move(frame.table_rows)] {
+      LogLikelihood likelihood = make();
+      likelihood.rows = rows;
+      return likelihood;
+    };
   return model;
 }
 

@@ -40,7 +40,10 @@ void CsvSink::warmed_up(std::size_t chain, double step_size, const Metric& metri
 
 void CsvSink::drawn(std::size_t chain, const Draw& draw) {
   File& file = files_[chain];
-  file.writer.draw(draw.log_density, draw.acceptance, draw.step_size, false, draw.parameters);
+  std::optional<StanCsvTrajectory> trajectory;
+  if (const TrajectoryInfo* t = draw.trajectory)
+    trajectory = {t->depth, t->leapfrogs, t->divergent, t->energy};
+  file.writer.draw(draw.log_density, draw.acceptance, draw.step_size, draw.parameters, trajectory);
   // Once a second is enough for whoever looks at the file while it grows, or after the machine stops.
   if (const auto now = Clock::now(); now - file.flushed > std::chrono::seconds(1)) {
     file.writer.flush();

@@ -294,11 +294,15 @@ void NetcdfWriter::draw(std::size_t chain, const NetcdfDraw& draw) {
   file.append();
 }
 
-double NetcdfWriter::read(std::size_t chain, std::size_t draw, std::span<double> parameters) const {
+double NetcdfWriter::read(std::size_t chain, std::size_t draw, std::span<double> parameters,
+                          std::span<double> statistics) const {
   std::vector<std::byte> row(impl_->rows.bytes);
   impl_->chains.at(chain)->read(draw, 1, 0, row.size(), row.data());
   double lp = 0;
   std::memcpy(&lp, row.data(), sizeof lp);
+  constexpr std::size_t before = 3;  // lp, acceptance_rate and step_size
+  if (!statistics.empty())
+    std::memcpy(statistics.data(), row.data() + before * sizeof(double), statistics.size_bytes());
   std::size_t k = 0;
   for (const detail::RowPlace& place : impl_->rows.places) {
     if (place.group != "posterior") continue;

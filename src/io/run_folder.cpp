@@ -32,6 +32,19 @@ std::optional<std::size_t> chain_number(const std::string& name, std::string_vie
   return number;
 }
 
+/// The folder that `onward effects` makes. With anything else in it, it is the user's.
+bool is_folder_of_effects(const fs::path& path) {
+  std::error_code error;
+  if (path.filename() != "effects" || !fs::is_directory(fs::symlink_status(path, error))) return false;
+  for (fs::directory_iterator at(path, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    const auto ending = at->path().extension();
+    if (std::error_code ignored; !at->is_regular_file(ignored) || (ending != ".csv" && ending != ".png"))
+      return false;
+  }
+  return !error;
+}
+
 bool made_by_a_run(const fs::path& file) {
   const std::string name = file.filename().string();
   return name == "run.json" || name == "summary.json" || name == "draws.nc" ||
@@ -39,7 +52,8 @@ bool made_by_a_run(const fs::path& file) {
          name == "predictions.npy" || name == "predictions-sd.npy" || name == "predictions.png" ||
          chain_number(name) || chain_number(name, ".npy") || chain_number(name, ".safetensors") ||
          chain_number(name, ".trace") || chain_number(name, ".start") || name == "mean.npy" ||
-         name == "warmup.csv" || name == "sd.npy";
+         name == "warmup.csv" || name == "sd.npy" || name == "report.html" || name == "comparison.html" ||
+         name == "check.png" || is_folder_of_effects(file);
 }
 
 /// What a run that was killed had not yet given its name: FILE.tmp, FILE.PROCESS.tmp or FILE.part.
@@ -58,7 +72,8 @@ std::vector<fs::path> files_of(const fs::path& directory) {
   fs::directory_iterator at(directory, error);
   for (; !error && at != fs::directory_iterator(); at.increment(error)) {
     std::error_code ignored;
-    if (at->is_regular_file(ignored) || at->is_symlink(ignored)) files.push_back(at->path());
+    if (at->is_regular_file(ignored) || at->is_symlink(ignored) || is_folder_of_effects(at->path()))
+      files.push_back(at->path());
   }
   if (error) detail::throw_system_error("read the folder", directory, error.value());
   return files;
@@ -100,7 +115,10 @@ std::vector<fs::path> run_files_of(const fs::path& directory) {
 
 void remove_files(const std::vector<fs::path>& files) {
   for (const auto& file : files)
-    if (::unlink(file.c_str()) != 0 && errno != ENOENT) detail::throw_system_error("remove", file, errno);
+    if (std::error_code error; is_folder_of_effects(file))
+      fs::remove_all(file, error);
+    else if (::unlink(file.c_str()) != 0 && errno != ENOENT)
+      detail::throw_system_error("remove", file, errno);
 }
 
 /// By whoever has the folder's lock.

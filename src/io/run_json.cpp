@@ -46,6 +46,20 @@ ordered_json summary_json(const std::vector<ParameterSummary>& parameters) {
   return rows;
 }
 
+ordered_json trajectories_json(const std::vector<ChainTrajectories>& chains) {
+  ordered_json out{{"divergent", ordered_json::array()},
+                   {"max_depth_reached", ordered_json::array()},
+                   {"leapfrogs", ordered_json::array()},
+                   {"e_bfmi", ordered_json::array()}};
+  for (const ChainTrajectories& chain : chains) {
+    out["divergent"].push_back(chain.divergent);
+    out["max_depth_reached"].push_back(chain.deepest);
+    out["leapfrogs"].push_back(chain.leapfrogs);
+    out["e_bfmi"].push_back(chain.energy_fraction);
+  }
+  return out;
+}
+
 WorstCase worst_case(const std::vector<ParameterSummary>& parameters) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   WorstCase worst{none, none, none};
@@ -87,6 +101,8 @@ ordered_json result_json(const std::string& model, const Run& run,
                    {"min_ess_bulk", worst.ess_bulk},
                    {"min_ess_tail", worst.ess_tail},
                    {"peak_rss_bytes", static_cast<std::uint64_t>(std::max(0.0, peak_resident_bytes()))}};
+  if (const auto chains = run.trajectories(); !chains.empty())
+    out["trajectories"] = trajectories_json(chains);
   if (run.choice) out["choice"] = choice_json(*run.choice);
   if (parameters.size() <= most) out["parameters"] = summary_json(parameters);
   return out;

@@ -266,8 +266,8 @@ void StanCsvWriter::adaptation(double step_size, std::span<const double> inverse
   write_out();
 }
 
-void StanCsvWriter::draw(double lp, double accept_stat, double step_size, bool divergent,
-                         std::span<const double> parameters) {
+void StanCsvWriter::draw(double lp, double accept_stat, double step_size, std::span<const double> parameters,
+                         const std::optional<StanCsvTrajectory>& trajectory) {
   if (parameters.size() != parameters_)
     throw Error(fmt::format("{}: a draw of {} values for {} parameters.", path_.string(), parameters.size(),
                             parameters_));
@@ -277,10 +277,9 @@ void StanCsvWriter::draw(double lp, double accept_stat, double step_size, bool d
   append_number(accept_stat);
   buffer_ += ',';
   append_number(step_size);
-  buffer_ += ",0,";
-  fmt::format_to(std::back_inserter(buffer_), "{}", thin_);
-  buffer_ += divergent ? ",1," : ",0,";
-  append_number(-lp);
+  const StanCsvTrajectory t = trajectory.value_or(StanCsvTrajectory{.leapfrogs = thin_, .energy = -lp});
+  fmt::format_to(std::back_inserter(buffer_), ",{},{},{},", t.depth, t.leapfrogs, t.divergent ? 1 : 0);
+  append_number(t.energy);
   for (const std::size_t i : order_) {
     buffer_ += ',';
     append_number(parameters[i]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include "onward/io/netcdf.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/io/stan_csv.hpp"
+#include "onward/util/decimal.hpp"
 #include "onward/util/suggest.hpp"
 #include "onward/util/thread_pool.hpp"
 
@@ -118,9 +120,18 @@ StoredDraws read_csv(const std::vector<fs::path>& files, const std::function<voi
     return values;
   };
   stored.statistic = [chains](std::string_view name) -> Chains {
-    const auto column = chains->front().find_column(name == "lp" ? "lp__" : "accept_stat__");
+    static const std::map<std::string_view, std::string_view> columns_of_cmdstan{
+        {"lp", "lp__"},
+        {"acceptance_rate", "accept_stat__"},
+        {"tree_depth", "treedepth__"},
+        {"n_steps", "n_leapfrog__"},
+        {"diverging", "divergent__"},
+        {"energy", "energy__"}};
+    const auto known = columns_of_cmdstan.find(name);
+    const auto column =
+        known == columns_of_cmdstan.end() ? std::nullopt : chains->front().find_column(known->second);
     Chains values;
-    if (column && (name == "lp" || name == "acceptance_rate"))
+    if (column)
       for (const StanCsv& chain : *chains) values.push_back(chain.column(*column));
     return values;
   };
@@ -144,6 +155,20 @@ std::vector<double> StoredDraws::rows(std::span<const std::string> wanted) const
       for (std::size_t d = 0; d < draws; ++d) values[(c * draws + d) * wanted.size() + j] = values_of[c][d];
   }
   return values;
+}
+
+std::vector<ChainTrajectories> trajectories_in(const StoredDraws& stored) {
+  const Chains depth = stored.statistic("tree_depth");
+  if (depth.empty()) return {};
+  double most = std::numeric_limits<double>::infinity();
+  if (const auto text = stored.setting("max_depth")) most = parse_decimal(*text).value_or(most);
+  // ArviZ's files flag them.
+  const Chains reached = stored.statistic("reached_max_treedepth");
+  for (std::size_t c = 0; c < reached.size(); ++c)
+    for (std::size_t d = 0; d < reached[c].size(); ++d)
+      if (reached[c][d] > 0) most = std::min(most, depth.at(c).at(d));
+  return count_trajectories(stored.statistic("diverging"), depth, stored.statistic("n_steps"),
+                            stored.statistic("energy"), most);
 }
 
 std::vector<fs::path> files_of_draws(const fs::path& folder) {

@@ -12,6 +12,7 @@
 #include "onward/io/json.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/io/stan_csv.hpp"
+#include "onward/sampler/samplers.hpp"
 #include "onward/util/option.hpp"
 
 namespace onward {
@@ -48,7 +49,7 @@ void require_same(const ordered_json& now, const ordered_json& then, const std::
 }
 
 /// The draws of one chain that its CSV file has up to the checkpoint.
-ChainRecord read_draws(const fs::path& file, std::size_t draws, const CsvNames& names) {
+ChainRecord read_draws(const fs::path& file, std::size_t draws, const CsvNames& names, bool trajectories) {
   const StanCsv csv = read_stan_csv(file);
   if (csv.draws() < draws)
     throw Error(fmt::format("{} has {} draws, fewer than the {} of its checkpoint: begin the run again",
@@ -60,11 +61,19 @@ ChainRecord read_draws(const fs::path& file, std::size_t draws, const CsvNames& 
   ChainRecord record;
   record.values.resize(draws * columns.size());
   const std::size_t width = csv.columns.size(), lp = csv.find_column("lp__").value_or(0);
+  const auto depth = csv.find_column("treedepth__"), leapfrogs = csv.find_column("n_leapfrog__"),
+             divergent = csv.find_column("divergent__"), energy = csv.find_column("energy__");
+  const bool follows = trajectories && depth && leapfrogs && divergent && energy;
   for (std::size_t d = 0; d < draws; ++d) {
     const double* row = csv.values.data() + (csv.warmup_rows + d) * width;
     for (std::size_t k = 0; k < columns.size(); ++k)
       record.values[d * columns.size() + names.order[k]] = row[columns[k]];
     record.log_density.push_back(row[lp]);
+    if (follows)
+      record.followed.push_back({.depth = static_cast<std::uint32_t>(row[*depth]),
+                                 .leapfrogs = static_cast<std::uint32_t>(row[*leapfrogs]),
+                                 .divergent = row[*divergent] > 0,
+                                 .energy = row[*energy]});
   }
   record.draws = draws;
   return record;
@@ -159,8 +168,11 @@ Resume read_resume(const fs::path& folder, const ordered_json& about, const std:
                       folder.string(), chain.draws, draws));
   Resume resume{std::move(stored.checkpoint), {}};
   const CsvNames in_file = csv_names(names, name_indices);
+  const bool trajectories =
+      find_sampler(about["settings"]["sampler"].get<std::string>()).follows_trajectories;
   for (std::size_t c = 0; c < resume.checkpoint.chains.size() && from_csv; ++c)
-    resume.chains.push_back(read_draws(run.chain_csv(c + 1), resume.checkpoint.chains[c].draws, in_file));
+    resume.chains.push_back(
+        read_draws(run.chain_csv(c + 1), resume.checkpoint.chains[c].draws, in_file, trajectories));
   return resume;
 }
 

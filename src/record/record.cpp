@@ -128,7 +128,8 @@ void save_with_model(const Run& run, const std::filesystem::path& folder, const 
         csv.drawn(c, {.log_density = chain.log_density[d],
                       .acceptance = chain.acceptance,
                       .step_size = chain.step_size,
-                      .parameters = std::span(chain.values).subspan(d * run.names.size(), run.names.size())});
+                      .parameters = std::span(chain.values).subspan(d * run.names.size(), run.names.size()),
+                      .trajectory = d < chain.followed.size() ? &chain.followed[d] : nullptr});
       csv.finished(c);
     }
     csv.make_durable();

@@ -114,13 +114,20 @@ StoredLikelihood likelihood_at(const Model& model, StoredDraws draws) {
     }
   };
   stored.rows_of_data = observations;
-  stored.rows = rows_that_count(model, observations);
+  const std::vector<std::size_t> counting = rows_that_count(model, observations);
+  stored.rows = counting;
+  if (!likelihood->rows.empty()) {
+    if (stored.rows.empty())
+      stored.rows.assign(likelihood->rows.begin(), likelihood->rows.end());
+    else
+      for (std::size_t& row : stored.rows) row = likelihood->rows[row];
+  }
   stored.log_likelihood = {observations, draws.chains, draws.draws, read};
   stored.files = std::move(draws);
-  if (stored.rows.empty()) return stored;
-  stored.log_likelihood.observations = stored.rows.size();
-  stored.log_likelihood.at = [read, rows = stored.rows](std::size_t draw, std::size_t first,
-                                                        std::span<double> out) {
+  if (counting.empty()) return stored;
+  stored.log_likelihood.observations = counting.size();
+  stored.log_likelihood.at = [read, rows = counting](std::size_t draw, std::size_t first,
+                                                     std::span<double> out) {
     if (out.empty()) return;
     const std::size_t begin = rows[first];
     std::vector<double> all(rows[first + out.size() - 1] + 1 - begin);

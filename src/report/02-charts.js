@@ -130,6 +130,23 @@ function stem(u, x, low, high, ink, width = 2) {
   ctx.restore();
 }
 
+/** Small triangles at places, over what is drawn there. */
+function triangles(u, xs, ys, ink) {
+  const {ctx} = u, size = 4.5 * devicePixelRatio;
+  ctx.save();
+  ctx.fillStyle = ink;
+  xs.forEach((x, i) => {
+    if (!isNumber(x) || !isNumber(ys[i])) return;
+    const at = u.valToPos(x, "x", true), from = u.valToPos(ys[i], "y", true);
+    ctx.beginPath();
+    ctx.moveTo(at, from - size);
+    ctx.lineTo(at + size, from + 0.8 * size);
+    ctx.lineTo(at - size, from + 0.8 * size);
+    ctx.fill();
+  });
+  ctx.restore();
+}
+
 const rangeOf = (...lists) => {
   let low = Infinity, high = -Infinity;
   for (const list of lists) for (const value of list) if (isNumber(value)) { low = Math.min(low, value); high = Math.max(high, value); }

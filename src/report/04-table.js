@@ -108,12 +108,23 @@ function addIntervals() {
       if (!groups.has(base)) groups.set(base, []);
       groups.get(base).push(row);
     }
-    const width = (row) => row.q95 - row.q5;
-    return [...groups].filter(([base, rows]) => {
-      if (base) return rows.length > 1;
-      const widths = rows.map(width);
-      return rows.length > 1 && Math.max(...widths) < 30 * Math.min(...widths);
+    return [...groups].flatMap(([base, rows]) => {
+      if (rows.length < 2) return [];
+      return base ? [[base, rows]] : byScale(rows).map((some, k) => [k === 0 ? "single parameters" : "on another scale", some]);
     });
+  }
+  /** Rows that can share an axis: none of them is lost in the room that all of them take. */
+  function byScale(rows) {
+    const scales = [], width = (row) => row.q95 - row.q5;
+    for (const row of rows.filter((row) => width(row) > 0).sort((a, b) => width(a) - width(b))) {
+      const fits = scales.find((scale) => Math.max(scale.high, row.q95) - Math.min(scale.low, row.q5) < 60 * scale.least);
+      if (!fits) { scales.push({low: row.q5, high: row.q95, least: width(row), rows: new Set([row])}); continue; }
+      fits.low = Math.min(fits.low, row.q5);
+      fits.high = Math.max(fits.high, row.q95);
+      fits.rows.add(row);
+    }
+    const inOrder = scales.map((scale) => rows.filter((row) => scale.rows.has(row)));
+    return inOrder.sort((a, b) => rows.indexOf(a[0]) - rows.indexOf(b[0]));
   }
   function fill() {
     const run = theRun(), other = report.runs.length === 2 ? report.runs[1 - current] : null;
@@ -139,7 +150,7 @@ function addIntervals() {
         label.style.left = at(tick);
         return label;
       }));
-      return [make("h3", {}, base || "single parameters"), make("div", {class: "forest"}, lines, make("div", {}), axis),
+      return [make("h3", {}, base), make("div", {class: "forest"}, lines, make("div", {}), axis),
         shown.length < rows.length ? make("p", {class: "hint"}, `The first ${most} of ${rows.length}.`) : ""];
     }));
     element.hidden = host.children.length === 0;

@@ -133,6 +133,7 @@ function addParameter() {
 function pairPicture(a, b) {
   return () => {
     const run = theRun(), x = numbers(run.parameters[a].joint), y = numbers(run.parameters[b].joint);
+    const divergent = run.parameters[a].divergent && run.parameters[b].divergent ? [numbers(run.parameters[a].divergent), numbers(run.parameters[b].divergent)] : null;
     const order = count(x.length).filter((i) => isNumber(x[i]) && isNumber(y[i])).sort((i, j) => x[i] - x[j]);
     const each = run.joint;
     const series = count(run.chains).map((c) => ({label: "", only: true, points: 3.2, colour: chainColour(c, 0.55),
@@ -142,8 +143,9 @@ function pairPicture(a, b) {
     const mx = mean(x), my = mean(y);
     for (const i of order) { sxy += (x[i] - mx) * (y[i] - my); sxx += (x[i] - mx) ** 2; syy += (y[i] - my) ** 2; }
     const correlation = sxy / Math.sqrt(sxx * syy);
-    return {x: order.map((i) => x[i]), series, xLabel: run.parameters[a].name, yLabel: run.parameters[b].name, xRange: padded(rangeOf(x)), yRange: padded(rangeOf(y)),
-      caption: `Correlation ${brief(correlation, 2)}.`, label: `${run.parameters[b].name} over ${run.parameters[a].name}: correlation ${brief(correlation, 2)}.`};
+    return {x: order.map((i) => x[i]), series, xLabel: run.parameters[a].name, yLabel: run.parameters[b].name, xRange: padded(rangeOf(x, divergent ? divergent[0] : [])), yRange: padded(rangeOf(y, divergent ? divergent[1] : [])),
+      marks: divergent ? (u) => triangles(u, divergent[0], divergent[1], colour("bad")) : undefined,
+      caption: `Correlation ${brief(correlation, 2)}.${divergent ? " Triangles are divergent draws: where they gather, the step is too coarse." : ""}`, label: `${run.parameters[b].name} over ${run.parameters[a].name}: correlation ${brief(correlation, 2)}.${divergent ? ` ${counted(divergent[0].length, "divergent draw")} marked.` : ""}`};
   };
 }
 

@@ -14,6 +14,14 @@ function addSampler() {
       const values = numbers(run.acceptance.values), n = run.acceptance.pieces;
       return {x: count(n, run.draws / n / 2, run.draws / n), series: byChain(values, run.chains, {width: 1.5}), xLabel: "draw", yRange: [0, 1], label: `Acceptance between ${brief(rangeOf(values)[0], 2)} and ${brief(rangeOf(values)[1], 2)}.`};
     }));
+    const followed = run.trajectories;
+    if (followed && followed.energy && followed.change) pictures.push(figure("Energy", "How energies spread about their mean (solid), and how far they move from one draw to the next (dashed). The dashed curve should be about as wide: if it is much narrower, chains reach the tails only slowly.", () => {
+      const at = ({x0, dx, n, y}) => { const values = numbers(y); return (x) => { const place = (x - x0) / dx, i = Math.floor(place); return i < 0 || i + 1 >= n ? 0 : values[i] + (place - i) * (values[i + 1] - values[i]); }; };
+      const ends = [followed.energy, followed.change].flatMap(({x0, dx, n}) => [x0, x0 + (n - 1) * dx]);
+      const low = Math.min(...ends), x = count(256, low, (Math.max(...ends) - low) / 255);
+      return {x, yHidden: true, xLabel: "energy", series: [{label: "energies", y: x.map(at(followed.energy)), colour: colour("c0"), width: 2}, {label: "changes", y: x.map(at(followed.change)), colour: colour("c1"), width: 2, dash: [6, 4]}],
+        label: `Densities of the energy and of its changes from draw to draw; least E-BFMI ${brief(Math.min(...followed.e_bfmi.filter(isNumber)), 2)}.`};
+    }));
     if (run.warmup) {
       const chains = run.warmup.map((chain) => ({steps: numbers(chain.steps), size: numbers(chain.step_size), acceptance: numbers(chain.acceptance)})).filter((chain) => chain.steps.length);
       const x = Array.from(chains[0].steps);
@@ -34,7 +42,12 @@ function addSampler() {
     if (isNumber(summary.gradients) && summary.gradients) counts.push(`${summary.gradients.toLocaleString("en")} gradients`);
     if (isNumber(summary.nonfinite) && summary.nonfinite) counts.push(`${summary.nonfinite.toLocaleString("en")} of them without a density`);
     if (isNumber(summary.steps_per_second)) counts.push(`${brief(summary.steps_per_second, 3)} steps a second`);
-    tableHost.replaceChildren(rows.length ? dataTable("Acceptance while sampling, and the step size that warm-up found", ["", "acceptance", "step size"], rows, true) : "",
+    const sum = (values) => values.reduce((total, value) => total + value, 0);
+    const trajectories = followed ? [
+      dataTable("Trajectories: how many diverged or were as long as is allowed, how many steps each took, and how freely the energy moved (E-BFMI, which should be above 0.3)",
+        ["", "divergent", "longest", "steps", "E-BFMI"], followed.draws.map((draws, c) => [`chain ${c + 1}`, String(followed.divergent[c]), String(followed.max_depth_reached[c]), brief(followed.leapfrogs[c] / Math.max(draws, 1), 3), brief(followed.e_bfmi[c], 2)]), true),
+      make("p", {class: "hint"}, sum(followed.divergent) ? `${counted(sum(followed.divergent), "draw")} of ${sum(followed.draws).toLocaleString("en")} came from trajectories that diverged; triangles mark them in the pairs.` : "No trajectory diverged.")] : [];
+    tableHost.replaceChildren(...trajectories, rows.length ? dataTable("Acceptance while sampling, and the step size that warm-up found", ["", "acceptance", "step size"], rows, true) : "",
       counts.length ? make("p", {class: "hint"}, counts.join(", ") + ".") : "",
       run.warmup ? "" : make("p", {class: "hint"}, "This run has no record of its warm-up: its sampler does not adapt, or an older version made it."));
   }

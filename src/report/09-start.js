@@ -1,14 +1,13 @@
 // Puts the page together.
 
 document.documentElement.dataset.theme = darkNow() ? "dark" : "light";
-chosen = worst(theRun());
+const hasDraws = report.runs.every((run) => run.parameters.length > 0);
+if (hasDraws) chosen = worst(theRun());
 addHeader();
 addComparison();
-addTable();
-addIntervals();
+if (hasDraws) { addTable(); addIntervals(); }
 addModel();
-addParameter();
-addPairs();
+if (hasDraws) { addParameter(); addPairs(); }
 addSampler();
 addRunSwitch();
 
@@ -25,7 +24,7 @@ sayTheme();
 document.getElementById("tools").append(themeButton);
 document.getElementById("sections").append(...sections.map(({id, heading}) => make("a", {href: `#${id}`}, heading)));
 document.getElementById("foot").append(
-  make("p", {}, `Made by onward ${report.onward}. Traces are thinned to what a screen can show and pairs to ${counted(theRun().joint * theRun().chains, "draw")}; figures and tables come from all draws.${hasCharts ? " Charts are drawn by uPlot." : ""}`));
+  make("p", {}, `Made by onward ${report.onward}. ${hasDraws ? `Traces are thinned to what a screen can show and pairs to ${counted(theRun().joint * theRun().chains, "draw")}; figures and tables come from all draws.` : ""}${hasCharts ? " Charts are drawn by uPlot." : ""}`));
 
 // The part that is being read is marked in the navigation.
 if (typeof IntersectionObserver !== "undefined") {

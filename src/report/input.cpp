@@ -73,6 +73,7 @@ void add_loo(const fs::path& folder, const ReadOptions& options, Regression& reg
     if (work > most_log_likelihoods)
       throw Error(fmt::format("{} observations at {} draws take too long for a report", of.observations,
                               of.chains * of.draws));
+    regression.loo_rows = stored.rows;
     regression.loo = loo(of, {.threads = options.threads, .stop = options.stop});
   });
 }
@@ -141,6 +142,20 @@ ordered_json read_summary(const fs::path& file) {
   return json.is_object() ? json : ordered_json();
 }
 
+/// Of a run that kept its predictions alone.
+Input read_without_draws(const fs::path& folder, Input input) {
+  input.summary = read_summary(RunFolder::open(folder).summary_json());
+  input.warmup = read_warmup(folder / "warmup.csv");
+  input.chains = input.run.at("settings").value("chains", std::size_t{0});
+  input.draws = input.summary.is_object() ? input.summary.value("draws", std::size_t{0}) : 0;
+  input.predictions = read_predictions(folder, input.run, input.notes);
+  if (!input.predictions)
+    throw Error(fmt::format(
+        "the run in {} was to keep its predictions and no draws, and has no predictions{}: sample again",
+        folder.string(), input.notes.empty() ? "" : " (" + input.notes.back() + ")"));
+  return input;
+}
+
 void add_notes_of_files(const StoredDraws& stored, std::vector<std::string>& notes) {
   notes.insert(notes.end(), stored.notes.begin(), stored.notes.end());
   if (stored.chains < stored.all_chains)
@@ -184,12 +199,20 @@ Input input_of(const Run& run, const std::string& model) {
     input.draws = ++input.chains == 1 ? chain.draws : std::min(input.draws, chain.draws);
     input.log_density.push_back(chain.log_density);
     input.warmup.push_back(chain.warmup);
+    if (chain.followed.empty()) continue;
+    auto& diverging = input.diverging.emplace_back();
+    auto& energy = input.energy.emplace_back();
+    for (const TrajectoryInfo& trajectory : chain.followed) {
+      diverging.push_back(trajectory.divergent ? 1 : 0);
+      energy.push_back(trajectory.energy);
+    }
   }
   input.column = [&run](std::size_t i) {
     Chains chains = run.parameter(i);
     std::erase_if(chains, [](const auto& chain) { return chain.empty(); });
     return chains;
   };
+  input.trajectories = run.trajectories();
   input.summary = result_json(model, run, {});
   input.dense_metric_may_help = dense_metric_may_help(input.run["settings"]);
   if (run.ending == Ending::interrupted) input.unfinished = "was interrupted";
@@ -206,11 +229,13 @@ Input read_folder(const fs::path& folder, const ReadOptions& options) {
     input.run = read_run_json(folder);
     if (!status->complete()) input.unfinished = status->word == "failed" ? "failed" : status->words();
   }
-  if (const std::string kept = status ? input.run.value("keep", "draws") : "draws"; kept != "draws")
+  if (const std::string kept = status ? input.run.value("keep", "draws") : "draws"; kept != "draws") {
+    if (kept == "predictions") return read_without_draws(folder, std::move(input));
     throw Error(
         fmt::format("the run in {} kept its {} and no draws, so there is nothing to report: sample again "
                     "with `keep` draws",
                     folder.string(), kept));
+  }
   const auto files = files_of_draws(folder);
   tell(options, "reading draws");
   const StoredDraws stored = read_stored_draws(files);
@@ -220,6 +245,11 @@ Input read_folder(const fs::path& folder, const ReadOptions& options) {
   input.column = stored.column;
   input.log_density = stored.statistic("lp");
   input.acceptance = stored.statistic("acceptance_rate");
+  input.trajectories = trajectories_in(stored);
+  if (!input.trajectories.empty()) {
+    input.diverging = stored.statistic("diverging");
+    input.energy = stored.statistic("energy");
+  }
   input.summary = read_summary(RunFolder::open(folder).summary_json());
   input.warmup = read_warmup(folder / "warmup.csv");
   input.shown = shown_of(input.run, input.names);

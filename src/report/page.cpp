@@ -21,6 +21,7 @@ using nlohmann::ordered_json;
 namespace {
 
 void check(const Input& input) {
+  if (input.names.empty() && input.predictions) return;  // a run that kept nothing else
   if (input.names.empty() || input.chains == 0 || input.draws == 0 || !input.column)
     throw Error(fmt::format("the run {} has no draws, so there is nothing to report", input.name));
   if (!input.parameters.empty() && input.parameters.size() != input.names.size())
@@ -92,7 +93,9 @@ ordered_json warmup_json(const Input& input) {
 
 ordered_json run_json(const Input& input, const Options& options,
                       const std::function<void(std::size_t)>& done) {
-  const Shape shape(input.chains, input.draws);
+  Shape shape(input.chains, input.draws);
+  constexpr std::size_t most_divergent = 200;
+  shape.divergent = divergent_draws(input, most_divergent);
   const Verdict judgement = verdict(input, options.words);
   ordered_json summary = input.summary.is_object() ? input.summary : ordered_json::object();
   summary.erase("parameters");  // they are in the table
@@ -127,6 +130,7 @@ ordered_json run_json(const Input& input, const Options& options,
       }
     json["acceptance"] = {{"pieces", size}, {"values", encoded(means)}};
   }
+  if (!input.trajectories.empty()) json["trajectories"] = trajectories_json(input);
   json["warmup"] = warmup_json(input);
   if (input.regression) json["regression"] = regression_json(*input.regression);
   if (input.predictions) {
@@ -182,6 +186,10 @@ std::string filled(std::string_view text,
 }
 
 void require_one_model(const Input& one, const Input& other) {
+  for (const Input* input : {&one, &other})
+    if (input->names.empty())
+      throw Error(fmt::format(
+          "the run {} kept its predictions and no draws: runs are compared by their draws", input->name));
   if (model_name(one) != model_name(other))
     throw Error(
         fmt::format("{} is a run of {} and {} is one of {}: two runs are compared if they are of one model",

@@ -165,6 +165,11 @@ ordered_json pictures_of(const ParameterSummary& summary, const Chains& given, c
   for (const auto& chain : chains)
     for (const std::size_t draw : shape.joint) joint.push_back(chain[draw]);
   json["joint"] = encoded(joint);
+  if (!shape.divergent.empty()) {
+    std::vector<double> marked;
+    for (const auto& [chain, draw] : shape.divergent) marked.push_back(chains[chain][draw]);
+    json["divergent"] = encoded(marked);
+  }
   if (!all_finite(chains) || shape.draws < 4) return json;  // nothing more can be said of it
   std::vector<double> pooled;
   for (const auto& chain : chains) pooled.insert(pooled.end(), chain.begin(), chain.end());

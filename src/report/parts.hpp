@@ -21,6 +21,8 @@ struct Shape {
   std::vector<std::size_t>
       joint;  ///< draws of each chain that are shown together with those of other parameters
   std::vector<std::size_t> growth;  ///< numbers of draws at which ESS is computed
+  /// Chain and draw of some whose trajectory diverged, which are marked where draws are shown together.
+  std::vector<std::pair<std::size_t, std::size_t>> divergent = {};
 
   Shape(std::size_t chains, std::size_t draws);
 };
@@ -33,6 +35,11 @@ nlohmann::ordered_json pictures_of(const ParameterSummary& summary, const Chains
 std::string trace_of(const Chains& chains, const Shape& shape);
 /// A density upon a grid of its own: {"x0", "dx", "y"}; the pooled draws first, then each chain.
 nlohmann::ordered_json densities(const Chains& chains, std::size_t points);
+
+/// Figures of each chain, and densities of the energy and of how it changes from draw to draw, both about 0.
+nlohmann::ordered_json trajectories_json(const Input& input);
+/// At most so many of the draws whose trajectory diverged, evenly spread.
+std::vector<std::pair<std::size_t, std::size_t>> divergent_draws(const Input& input, std::size_t most);
 
 nlohmann::ordered_json regression_json(const Regression& regression);
 /// `sigma`: the sd of the noise, if it is known or was sampled.

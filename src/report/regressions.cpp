@@ -140,7 +140,7 @@ std::string words_on_loo(const Loo& loo) {
       high, loo.points.size(), high == 1 ? "has" : "have");
 }
 
-ordered_json loo_json(const Loo& loo) {
+ordered_json loo_json(const Loo& loo, const std::vector<std::size_t>& rows) {
   // Of many observations the highest k matter, and some of the rest to see them by.
   constexpr std::size_t most = 4000;
   std::vector<std::size_t> order(loo.points.size());
@@ -155,7 +155,7 @@ ordered_json loo_json(const Loo& loo) {
   }
   std::vector<double> row, k, elpd;
   for (const std::size_t i : order) {
-    row.push_back(static_cast<double>(i + 1));
+    row.push_back(static_cast<double>((rows.empty() ? i : rows[i]) + 1));
     k.push_back(loo.points[i].same ? 0 : loo.points[i].k);
     elpd.push_back(loo.points[i].elpd);
   }
@@ -182,7 +182,7 @@ ordered_json regression_json(const Regression& regression) {
   for (const auto& effect : regression.effects)
     json["effects"].push_back(effect_json(effect, regression.response));
   if (regression.check) json["check"] = check_json(*regression.check);
-  if (regression.loo) json["loo"] = loo_json(*regression.loo);
+  if (regression.loo) json["loo"] = loo_json(*regression.loo, regression.loo_rows);
   return json;
 }
 

@@ -58,11 +58,12 @@ double temperature(const Input& input) {
   return input.run.value(nlohmann::ordered_json::json_pointer("/settings/temperature"), 1.0);
 }
 
-std::string headline(const Verdict& verdict, bool sampling_is_fine) {
+std::string headline(const Verdict& verdict, bool sampling_is_fine, bool places_may_be_missed) {
   switch (verdict.level) {
     case Level::good:
       return "Yes: nothing speaks against these draws.";
     case Level::doubtful:
+      if (places_may_be_missed) return "With care: there may be places that these draws do not reach.";
       return sampling_is_fine
                  ? "The sampling can be trusted; there is something to know about the model or the run."
                  : "With care: some figures are not certain enough yet.";
@@ -76,15 +77,26 @@ std::string headline(const Verdict& verdict, bool sampling_is_fine) {
 
 Verdict verdict(const Input& input, const SettingWords& words) {
   Verdict result;
+  if (input.names.empty() && input.predictions) {
+    result.level = Level::doubtful;
+    result.headline = "Not known: the run kept its predictions and no draws.";
+    result.reasons = {
+        "R-hat and effective sample sizes need draws. Sample once with them to see whether the chains agree; "
+        "what the predictions are worth on rows with answers is shown below."};
+    if (!input.unfinished.empty()) result.reasons.push_back(fmt::format("The run {}.", input.unfinished));
+    return result;
+  }
   const auto rows = judged(input);
   const WorstCase worst = worst_case(rows);
   result.reasons = warnings(rows, input.chains, input.draws, input.dense_metric_may_help, words);
-  const bool fine = result.reasons.empty();
+  const bool agree = result.reasons.empty(), in_doubt = trajectories_in_doubt(input.trajectories);
+  const bool fine = agree && !in_doubt;
+  for (auto& line : trajectory_warnings(input.trajectories, words)) result.reasons.push_back(std::move(line));
   const bool nothing_to_go_by =
       std::ranges::any_of(rows, [](const auto& s) { return std::isnan(s.mean) || s.sd == 0; });
   if (!fine) worsen(result, Level::doubtful);
   if (worst.rhat > rhat_far_off || worst.ess_bulk < ess_far_too_few || input.draws < 4 || nothing_to_go_by)
-    worsen(result, fine ? Level::doubtful : Level::bad);
+    worsen(result, agree ? Level::doubtful : Level::bad);
   if (!input.unfinished.empty()) {
     worsen(result, Level::doubtful);
     result.reasons.push_back(
@@ -98,8 +110,8 @@ Verdict verdict(const Input& input, const SettingWords& words) {
                     t, t));
   judge_model(input, result);
   judge_levels(input, result);
-  result.headline = headline(result, fine);
-  if (fine && input.chains > 1) {
+  result.headline = headline(result, fine, agree && in_doubt);
+  if (agree && input.chains > 1) {
     std::string words_on_figures = fmt::format(
         "The {} chains agree (largest R-hat {:.3f}; it should be below {}), and every figure rests on at "
         "least {:.0f} "
@@ -108,6 +120,7 @@ Verdict verdict(const Input& input, const SettingWords& words) {
         ess_limit_per_chain * static_cast<double>(input.chains));
     if (std::isfinite(worst.rhat)) result.reasons.insert(result.reasons.begin(), std::move(words_on_figures));
   }
+  if (fine && !input.trajectories.empty()) result.reasons.push_back("No trajectory diverged.");
   return result;
 }
 

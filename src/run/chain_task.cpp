@@ -127,7 +127,10 @@ void ChainTask::keep_draw() {
             chain_->step_size(), parameters_,
             chain_->position(),  moves};
   draw.trajectory = chain_->take_trajectory();
-  if (draw.trajectory != nullptr) record_.trajectories.add(*draw.trajectory, max_depth_);
+  if (draw.trajectory != nullptr) {
+    record_.trajectories.add(*draw.trajectory, max_depth_);
+    if (hooks_.keep_draws) record_.followed.push_back(*draw.trajectory);
+  }
   if (counts_) {
     const SinceDraw now = counted(), then = std::exchange(at_draw_, now);
     draw.since = {now.steps - then.steps, now.evaluations - then.evaluations, now.nonfinite - then.nonfinite,

@@ -271,6 +271,20 @@ void KernelChain::transfer(Archive& archive) {
   target_.set_counts(counts);
   if (archive.loading() && state_.position.size() != target_.dimension())
     throw Error("the saved state of a chain is of a model of another size");
+  if (archive.loading() && !target_.drifts()) require_same_density();
+}
+
+/// A model from outside is told from another one by nothing but its values.
+void KernelChain::require_same_density() const {
+  AnyTarget copy = target_;  // whose counts are nobody's concern
+  const std::vector<double> nowhere;
+  const double now = copy.jet(state_.position, nowhere, Order::value).value;
+  constexpr double rounding = 1e-6;  // of other processors, or of other builds of a library
+  if (std::abs(now - state_.value) <= rounding * (1 + std::abs(state_.value))) return;
+  throw Error(fmt::format(
+      "chain {} was saved where the log density was {:.10g}, and the model says {:.10g} there: it is another "
+      "model, or its data have changed. Hand over the model that the run began with, or begin a new run",
+      number_ + 1, state_.value, now));
 }
 
 RunSettings KernelChainMaker::resolve(RunSettings requested) const {

@@ -27,6 +27,13 @@ void TrajectoryRecord::add(const TrajectoryInfo& draw, std::uint32_t max_depth) 
 
 double TrajectoryRecord::energy_fraction() const { return squares_ > 0 ? changes_ / squares_ : 1; }
 
+ChainTrajectories TrajectoryRecord::counted() const {
+  constexpr std::uint64_t least_for_energy = 10;
+  ChainTrajectories chain{draws, divergent, deepest, leapfrogs};
+  if (draws >= least_for_energy && squares_ > 0) chain.energy_fraction = energy_fraction();
+  return chain;
+}
+
 void TrajectoryRecord::transfer(Archive& archive) {
   archive(draws, divergent, deepest, leapfrogs, last_, mean_, squares_, changes_);
 }
@@ -96,36 +103,6 @@ Drawn drawn(const Run& run) {
   return result;
 }
 
-void add_trajectory_warnings(const Run& run, std::vector<std::string>& lines) {
-  std::uint64_t draws = 0, divergent = 0, deepest = 0;
-  double least_fraction = 1;
-  for (const auto& chain : run.chains) {
-    draws += chain.trajectories.draws;
-    divergent += chain.trajectories.divergent;
-    deepest += chain.trajectories.deepest;
-    if (chain.trajectories.draws > 10)
-      least_fraction = std::min(least_fraction, chain.trajectories.energy_fraction());
-  }
-  if (draws == 0) return;
-  if (divergent > 0)
-    lines.push_back(fmt::format(
-        "{} of {} trajectories diverged: there are places too narrow for the step size, and draws may miss "
-        "them. Try a larger `target_acceptance` such as 0.95, or write the model with standardised "
-        "parameters where it has a scale",
-        divergent, draws));
-  if (deepest * 10 > draws)
-    lines.push_back(fmt::format(
-        "{} of {} trajectories were as long as is allowed: draws are right but dear. Parameters of very "
-        "different scales may be the reason; a larger `max_depth` may help",
-        deepest, draws));
-  constexpr double low_fraction = 0.3;
-  if (least_fraction < low_fraction)
-    lines.push_back(fmt::format(
-        "the energy changes little from draw to draw (E-BFMI {:.2f}, less than {}): tails may be missed. A "
-        "model with standardised parameters where it has a scale often mends this",
-        least_fraction, low_fraction));
-}
-
 std::vector<std::string> warnings_of(const Run& run, const std::vector<ParameterSummary>& rows) {
   const Drawn of = drawn(run);
   if (of.chains == 0) return {"There are no draws."};
@@ -134,7 +111,7 @@ std::vector<std::string> warnings_of(const Run& run, const std::vector<Parameter
   const bool dense_may_help = find_sampler(run.settings.sampler).kernel && run.dimension <= most_for_dense &&
                               run.settings.metric != MetricKind::dense;
   std::vector<std::string> lines = warnings(rows, of.chains, of.least, dense_may_help);
-  add_trajectory_warnings(run, lines);
+  for (auto& line : trajectory_warnings(run.trajectories())) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -153,9 +130,10 @@ std::vector<std::string> Run::notes() const {
                       : std::string()));
   const auto joined = std::ranges::count_if(chains, &ChainRecord::joined);
   if (joined > 0)
-    lines.push_back(fmt::format("{} of {} chains lagged behind the others in warm-up, in a place with hardly "
-                                "any mass, and went on from where another was",
-                                joined, chains.size()));
+    lines.push_back(
+        fmt::format("{} of {} chains lagged behind the others in warm-up, in a place with hardly "
+                    "any mass, and went on from where another was",
+                    joined, chains.size()));
   if (of.chains > 0 && of.chains < chains.size())
     lines.push_back(fmt::format("{} of {} chains have no draws and are left out", chains.size() - of.chains,
                                 chains.size()));
@@ -183,6 +161,13 @@ double Run::steps_per_second() const {
   std::uint64_t steps = 0;
   for (const auto& chain : chains) steps += chain.sampling_steps;
   return sampling_seconds > 0 ? static_cast<double>(steps) / sampling_seconds : 0;
+}
+
+std::vector<ChainTrajectories> Run::trajectories() const {
+  std::vector<ChainTrajectories> result;
+  for (const auto& chain : chains)
+    if (chain.trajectories.draws > 0) result.push_back(chain.trajectories.counted());
+  return result;
 }
 
 }  // namespace onward

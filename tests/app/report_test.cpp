@@ -2,6 +2,9 @@
 
 #include "onward/report/report.hpp"
 
+#include <span>
+
+#include "onward/io/npy.hpp"
 #include "regression_program.hpp"
 
 namespace onward::testing {
@@ -128,6 +131,37 @@ TEST_F(Report, RefusesWhatIsNoRun) {
   cannot("report run", {"chain-2.csv"});
   EXPECT_THAT(onward("report --help").out, HasSubstr("--out FILE.html"));
   EXPECT_THAT(onward("--help").out, HasSubstr("report"));
+}
+
+TEST_F(Report, OfARunThatKeptItsPredictionsAlone) {
+  put("net.json", R"({"input": 1, "layers": [{"kind": "linear", "outputs": 3}, "tanh",
+                      {"kind": "linear", "outputs": 1}]})");
+  std::vector<double> x, y;
+  for (int i = 0; i < 30; ++i) {
+    x.push_back(i * 0.1 - 1.5);
+    y.push_back(i % 7 * 0.1);
+  }
+  const auto save = [&](const char* name, const std::vector<double>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    std::vector<std::size_t> shape{values.size()};
+    if (name[0] == 'x') shape.push_back(1);
+    write_npy(path(name), {{shape, "<f8"}, {bytes.begin(), bytes.end()}});
+  };
+  save("x.npy", x);
+  save("y.npy", y);
+  const Outcome sampled = onward(
+      "sample net --net net.json --x x.npy --y y.npy --sampler newton-line --warmup 500 --draws 50 --seed 1 "
+      "--keep predictions --quiet --out run");
+  ASSERT_EQ(sampled.code, 0) << sampled.err;
+  const Outcome outcome = onward("report run");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json run = data_of("run/report.html").at("runs").at(0);
+  EXPECT_EQ(run.at("parameters"), json::array());
+  EXPECT_TRUE(run.at("predictions").contains("curve"));
+  EXPECT_THAT(run.at("verdict").at("headline").get<std::string>(), HasSubstr("kept its predictions"));
+  cannot("report run run", {"kept its predictions and no draws"});
+  std::filesystem::remove(path("run/predictions.npy"));
+  cannot("report run", {"has no predictions"});
 }
 
 TEST_F(Report, ShowsARunThatIsStillGoingOn) {

@@ -54,9 +54,13 @@ TEST_F(RunFolderTest, KeepsWhatExists) {
 
 TEST_F(RunFolderTest, ForceRemovesARunAndNothingElse) {
   std::ignore = RunFolder::create(path("out"));
-  for (const char* name : {"run.json", "summary.json", "chain-1.csv", "chain-12.csv", "draws.nc",
-                           "checkpoint", "draws.png", "predictions.png"})
+  for (const char* name :
+       {"run.json", "summary.json", "chain-1.csv", "chain-12.csv", "draws.nc", "checkpoint", "draws.png",
+        "predictions.png", "report.html", "comparison.html", "check.png"})
     put(std::string("out/") + name, "old");
+  fs::create_directory(path("out/effects"));
+  put("out/effects/x.csv", "old");
+  put("out/effects/x.png", "old");
   const std::vector<std::string> kept{"notes.txt",   "chain-.csv", "chain-1.csv.bak", "chain-x.csv",
                                       "my-run.json", "data.csv",   "photo.png",       "drawing.svg"};
   for (const auto& name : kept) put("out/" + name, "mine");

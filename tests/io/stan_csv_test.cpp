@@ -56,8 +56,8 @@ TEST_F(StanCsvFile, WritesWhatCmdStanWould) {
   const auto file = path("chain-3.csv");
   StanCsvWriter writer(file, header_of({"mu", "theta.1"}));
   writer.adaptation(0.25, std::vector<double>{1, 0.5});
-  writer.draw(-1.5, 0.875, 0.25, false, std::vector<double>{0.1, -2});
-  writer.draw(-2.5, 0, 0.25, true, std::vector<double>{1e308, 3});
+  writer.draw(-1.5, 0.875, 0.25, std::vector<double>{0.1, -2});
+  writer.draw(-2.5, 0, 0.25, std::vector<double>{1e308, 3}, StanCsvTrajectory{3, 7, true, 4.25});
   EXPECT_EQ(writer.draws(), 2u);
   writer.finish();
   EXPECT_EQ(get(file),
@@ -82,7 +82,7 @@ TEST_F(StanCsvFile, WritesWhatCmdStanWould) {
             "# Diagonal elements of inverse mass matrix:\n"
             "# 1, 0.5\n"
             "-1.5,0.875,0.25,0,2,0,1.5,0.1,-2\n"
-            "-2.5,0,0.25,0,2,1,2.5,1e+308,3\n"
+            "-2.5,0,0.25,3,7,1,4.25,1e+308,3\n"
             "# \n"
             "#  Elapsed Time: 0 seconds (Warm-up)\n"
             "#                0 seconds (Sampling)\n"
@@ -94,7 +94,7 @@ TEST_F(StanCsvFile, CountsTheDrawsThatCame) {
   // Ten steps were to come (header_of: 5 draws, thin 2); rstan wants the header to say what the file has.
   const auto file = path("chain-1.csv"), whole = path("chain-2.csv");
   const auto add = [](StanCsvWriter& writer, int draws) {
-    for (int i = 0; i < draws; ++i) writer.draw(i, 1, 0.5, false, std::vector<double>{1.0 * i});
+    for (int i = 0; i < draws; ++i) writer.draw(i, 1, 0.5, std::vector<double>{1.0 * i});
   };
   {
     StanCsvWriter early(file, header_of({"mu"}));
@@ -135,8 +135,8 @@ TEST_F(StanCsvFile, ComesBackToTheBit) {
   const auto file = path("chain-1.csv");
   StanCsvWriter writer(file, header_of({"a", "b", "c"}));
   for (std::size_t i = 0; i < values.size(); i += 3)
-    writer.draw(values[i], 1, 0.5, false, std::span(values).subspan(i, 3));
-  writer.draw(0, 1, 0.5, false, std::vector<double>{std::nan(""), -std::nan("7"), 1});
+    writer.draw(values[i], 1, 0.5, std::span(values).subspan(i, 3));
+  writer.draw(0, 1, 0.5, std::vector<double>{std::nan(""), -std::nan("7"), 1});
   writer.finish(1.5, 2.25);
 
   const StanCsv csv = read_stan_csv(file);
@@ -164,7 +164,7 @@ TEST_F(StanCsvFile, EqualRunsGiveEqualBytes) {
   for (const char* name : {"a.csv", "b.csv"}) {
     StanCsvWriter writer(path(name), header_of({"x"}));
     writer.adaptation(0.1, {});
-    for (int i = 0; i < 100; ++i) writer.draw(-i, 0.5, 0.1, false, std::vector<double>{std::sqrt(i)});
+    for (int i = 0; i < 100; ++i) writer.draw(-i, 0.5, 0.1, std::vector<double>{std::sqrt(i)});
     writer.finish();
   }
   EXPECT_EQ(get(path("a.csv")), get(path("b.csv")));
@@ -219,7 +219,7 @@ TEST_F(StanCsvFile, NamesArePlainAtTheHeadAndComeBackWhole) {
   auto header = header_of(names);
   header.parameter_indices.assign(names.size(), 0);
   StanCsvWriter writer(path("x.csv"), header);
-  writer.draw(0, 1, 1, false, std::vector<double>(names.size(), 2.0));
+  writer.draw(0, 1, 1, std::vector<double>(names.size(), 2.0));
   writer.finish();
   const auto csv = read_stan_csv(path("x.csv"));
   EXPECT_THAT(
@@ -255,7 +255,7 @@ TEST_F(StanCsvFile, IndicesStayIndices) {
 TEST_F(StanCsvFile, ArraysAreInStansOrder) {
   StanCsvWriter writer(path("a.csv"),
                        header_of({"b.1.1", "a.1", "b.1.2", "a.10", "a.2", "b.2.1", "c", "b.2.2"}));
-  writer.draw(0, 1, 1, false, std::vector<double>{11, 1, 12, 10, 2, 21, 0, 22});
+  writer.draw(0, 1, 1, std::vector<double>{11, 1, 12, 10, 2, 21, 0, 22});
   writer.finish();
   const auto csv = read_stan_csv(path("a.csv"));
   EXPECT_THAT(std::vector(csv.columns.begin() + 7, csv.columns.end()),
@@ -268,7 +268,7 @@ TEST_F(StanCsvFile, MetricMayHaveAnotherSizeThanTheParameters) {
   StanCsvWriter writer(path("x.csv"),
                        header_of({"p.1", "p.2", "p.3"}));  // a simplex is sampled in two numbers
   writer.adaptation(1, std::vector<double>{1, 2});
-  writer.draw(0, 1, 1, false, std::vector<double>{0.2, 0.3, 0.5});
+  writer.draw(0, 1, 1, std::vector<double>{0.2, 0.3, 0.5});
   writer.finish();
   const auto csv = read_stan_csv(path("x.csv"));
   EXPECT_EQ(csv.inverse_metric, (std::vector<double>{1, 2}));
@@ -277,23 +277,23 @@ TEST_F(StanCsvFile, MetricMayHaveAnotherSizeThanTheParameters) {
 
 TEST_F(StanCsvFile, RefusesDrawsOfAnotherSize) {
   StanCsvWriter writer(path("x.csv"), header_of({"a", "b"}));
-  EXPECT_THAT(error_of([&] { writer.draw(0, 1, 1, false, std::vector<double>{1}); }),
+  EXPECT_THAT(error_of([&] { writer.draw(0, 1, 1, std::vector<double>{1}); }),
               HasSubstr("a draw of 1 values for 2 parameters"));
   writer.finish();
-  EXPECT_THROW(writer.draw(0, 1, 1, false, std::vector<double>{1, 2}), Error);
+  EXPECT_THROW(writer.draw(0, 1, 1, std::vector<double>{1, 2}), Error);
   EXPECT_EQ(read_stan_csv(path("x.csv")).rows(), 0u);
 }
 
 TEST_F(StanCsvFile, MovesAndDestructorKeepEveryDraw) {
   {
     StanCsvWriter first(path("a.csv"), header_of({"x"}));
-    first.draw(0, 1, 1, false, std::vector<double>{1});
+    first.draw(0, 1, 1, std::vector<double>{1});
     StanCsvWriter second(std::move(first));
-    second.draw(0, 1, 1, false, std::vector<double>{2});
+    second.draw(0, 1, 1, std::vector<double>{2});
     StanCsvWriter third(path("b.csv"), header_of({"x"}));
-    third.draw(0, 1, 1, false, std::vector<double>{3});
+    third.draw(0, 1, 1, std::vector<double>{3});
     third = std::move(second);
-    third.draw(0, 1, 1, false, std::vector<double>{4});
+    third.draw(0, 1, 1, std::vector<double>{4});
   }
   EXPECT_THAT(read_stan_csv(path("a.csv")).column(7), ElementsAre(1, 2, 4));
   EXPECT_THAT(read_stan_csv(path("b.csv")).column(7), ElementsAre(3));
@@ -301,7 +301,7 @@ TEST_F(StanCsvFile, MovesAndDestructorKeepEveryDraw) {
 
 TEST_F(StanCsvFile, FlushedDrawsCanBeReadWhileTheRunGoesOn) {
   StanCsvWriter writer(path("a.csv"), header_of({"x"}));
-  writer.draw(0, 1, 1, false, std::vector<double>{1});
+  writer.draw(0, 1, 1, std::vector<double>{1});
   writer.flush();
   EXPECT_EQ(read_stan_csv(path("a.csv")).rows(), 1u);
 }
@@ -338,7 +338,7 @@ TEST_F(StanCsvFile, AfterAFailedWriteTheFileEndsWithAWholeLine) {
       const SizeLimit full(limit);
       const auto message = error_of([&] {
         for (int i = 0; i < 1000; ++i) {
-          writer.draw(-i, 0.5, 0.1, false, std::vector<double>{std::sqrt(i), std::exp(i)});
+          writer.draw(-i, 0.5, 0.1, std::vector<double>{std::sqrt(i), std::exp(i)});
           if (i % 7 == 6) {
             writer.flush();
             flushed = writer.draws();
@@ -361,7 +361,7 @@ TEST_F(StanCsvFile, AfterAFailedWriteTheFileEndsWithAWholeLine) {
 TEST_F(StanCsvFile, FailingDestructorStaysSilent) {
   StanCsvWriter writer(path("a.csv"), header_of({"x"}));
   const SizeLimit full(std::filesystem::file_size(path("a.csv")));
-  writer.draw(0, 1, 1, false, std::vector<double>{1});
+  writer.draw(0, 1, 1, std::vector<double>{1});
   { const StanCsvWriter last(std::move(writer)); }
   EXPECT_EQ(read_stan_csv(path("a.csv")).rows(), 0u);
 }

@@ -165,6 +165,18 @@ class Uses(unittest.TestCase):
         with self.assertRaisesRegex(onward.Error, "log likelihood"):
             quiet("eight-schools").loo()
 
+    def test_loo_tells_the_rows_of_the_table(self):
+        self.assertNotIn("rows", self.run_.loo())
+        frame = self.frame.copy()
+        frame["w"] = 1.0
+        frame.loc[[0, 7], "dose"] = np.nan
+        left = [i for i in range(60) if i not in (0, 7)]
+        self.assertEqual(quiet(onward.glm("y ~ dose + sex", frame), draws=200).loo()["rows"], left)
+        frame.loc[[5, 7], "w"] = 0
+        result = quiet(onward.glm("y | weights(w) ~ dose + sex", frame), draws=200).loo()
+        self.assertEqual(result["rows"], [i for i in left if i != 5])
+        self.assertEqual(result["pointwise"]["elpd"].shape, (57,))
+
     def test_refusals(self):
         frame = self.frame
         for formula, words in (("y ~ doze", "dose"), ("y ~ dose +", r"\^"), ("z ~ dose", "z")):

@@ -22,6 +22,56 @@ def quiet(model="eight-schools", **settings):
         return onward.sample(model, **{"progress": False, "seed": 1, **settings})
 
 
+class WithinTheModel(unittest.TestCase):
+    """What a model's own function does with the run that calls it."""
+
+    def run_with(self, act):
+        told, here = [], {}
+
+        def jet(theta, v, order):
+            if here and not told:
+                try:
+                    told.append(act(here["run"]))
+                except Exception as problem:  # noqa: BLE001
+                    told.append(problem)
+            return (-0.5 * theta @ theta, 0 if v is None else -theta @ v, 0 if v is None else -v @ v)[: order + 1]
+
+        handle = here["run"] = onward.sample(onward.target(2, jet), draws=10**6, seed=1, sampler="newton-line",
+                                             progress=False, blocking=False)
+        end = time.monotonic() + 60
+        while not told and time.monotonic() < end:
+            time.sleep(0.01)
+        return handle, told
+
+    def test_it_can_stop_it(self):
+        handle, told = self.run_with(lambda run: run.stop())
+        run = handle.wait(60)
+        self.assertEqual(told, [None])
+        self.assertEqual(run.ending, "interrupted")
+
+    def test_it_cannot_wait_for_it(self):
+        handle, told = self.run_with(lambda run: run.wait())
+        self.assertIsInstance(told[0], onward.UsageError)
+        self.assertIn("cannot wait", str(told[0]))
+        self.assertTrue(handle.running)
+        self.assertEqual(handle.stop().ending, "interrupted")
+
+    def test_another_function_does_not_go_on_with_it(self):
+        def normal(scale):
+            return lambda theta, v, order: (
+                -0.5 * theta @ theta / scale, 0 if v is None else -theta @ v / scale, 0 if v is None else -v @ v / scale
+            )[: order + 1]
+
+        with tempfile.TemporaryDirectory() as folder:
+            out = f"{folder}/run"
+            settings = {"draws": 50, "sampler": "newton-line", "out": out}
+            quiet(onward.target(2, normal(1)), **settings)
+            with self.assertRaisesRegex(onward.Error, "another model"):
+                quiet(onward.target(2, normal(2)), **{**settings, "draws": 100, "resume": True})
+            longer = quiet(onward.target(2, normal(1)), **{**settings, "draws": 100, "resume": True})
+            self.assertEqual(longer["theta"].shape, (4, 100, 2))
+
+
 class Results(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -39,6 +89,21 @@ class Results(unittest.TestCase):
         for name in again:
             self.assertTrue((again[name] == self.run_[name]).all())
         self.assertFalse((quiet(draws=200, seed=2)["mu"] == self.run_["mu"]).all())
+
+    def test_statistics_of_trajectories(self):
+        self.assertEqual(set(self.run_.statistics), {"lp"})
+        run = quiet(onward.model("funnel", dim=4), sampler="nuts", max_halvings=0, draws=100)
+        self.assertEqual({k: v.dtype.kind for k, v in run.statistics.items()},
+                         {"lp": "f", "tree_depth": "i", "n_steps": "i", "diverging": "b", "energy": "f"})
+        told = run.info["trajectories"]
+        self.assertEqual(run.statistics["diverging"].sum(axis=1).tolist(), told["divergent"])
+        self.assertEqual(run.statistics["n_steps"].sum(axis=1).tolist(), told["leapfrogs"])
+        self.assertGreater(sum(told["divergent"]), 0)
+        self.assertTrue(any("diverged" in warning for warning in run.warnings))
+        self.assertIn("diverged", run.table)
+        energy = run.statistics["energy"][0]
+        self.assertAlmostEqual((np.diff(energy) ** 2).sum() / ((energy - energy.mean()) ** 2).sum(), told["e_bfmi"][0])
+        self.assertEqual(run._statistics()["diverging"].dims, ("chain", "draw"))
 
     def test_summary(self):
         summary = self.run_.summary()

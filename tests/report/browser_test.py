@@ -27,6 +27,7 @@ def make_runs():
     sampling = ["--seed", "1", "--quiet"]
     onward("sample", "eight-schools", "--sampler", "newton-line", "--draws", "500", "--out", "schools", *sampling)
     onward("sample", "eight-schools", "--sampler", "newton-line", "--draws", "500", "--out", "again", "--seed", "2", "--quiet")
+    onward("sample", "funnel", "--dim", "4", "--sampler", "nuts", "--max-halvings", "0", "--draws", "500", "--out", "funnel", *sampling)
     noise = random.Random(1)
     with open("visits.csv", "w") as file:
         file.write("visits,age,arm,clinic\n")
@@ -118,7 +119,7 @@ def check_phone(browser):
 
 def test_page():
     make_runs()
-    pages = {"schools": 8, "visits": 20}
+    pages = {"schools": 8, "visits": 20, "funnel": 9}
     for folder in pages:
         onward("report", folder)
     onward("report", "schools", "again")
@@ -133,6 +134,13 @@ def test_page():
             browser.print_to("page.pdf")
             check(os.path.getsize("page.pdf") > 50_000, "the printed page is empty")
             check(not browser.complaints, browser.complaints)
+        browser.open("funnel/report.html")
+        said = browser.run("document.querySelector('#sampler').textContent")
+        check("trajectories that diverged" in said and "E-BFMI" in said, said)
+        check("diverged" in browser.run("document.querySelector('#verdict').textContent"), "the verdict passes over divergences")
+        browser.scroll_through()
+        pairs = browser.run("document.querySelector('#pairs').textContent")
+        check("Triangles are divergent draws" in pairs, pairs)
         browser.open("schools/report.html")
         check_table(browser)
         check_keys(browser)

@@ -7,6 +7,7 @@
 
 #include "models/models.hpp"
 #include "onward/error.hpp"
+#include "onward/model/registry.hpp"
 #include "onward/random/stream.hpp"
 #include "onward/report/report.hpp"
 #include "src/report/encode.hpp"
@@ -70,6 +71,52 @@ TEST(Verdict, DoesNotLetLevelsOfGroupsSpeakForTheRun) {
   const Verdict result = verdict(input);
   EXPECT_EQ(result.level, Verdict::Level::good);
   EXPECT_THAT(result.reasons.back(), HasSubstr("Of the 1 effects of groups, 1 has"));
+}
+
+TEST(Verdict, SpeaksOfTrajectories) {
+  Input input = made_up(1000);
+  const ChainTrajectories calm{.draws = 1000, .leapfrogs = 7000, .energy_fraction = 0.9};
+  input.trajectories.assign(4, calm);
+  const Verdict good = verdict(input);
+  EXPECT_EQ(good.level, Verdict::Level::good);
+  EXPECT_EQ(good.reasons.back(), "No trajectory diverged.");
+
+  input.trajectories[2].divergent = 7;
+  const Verdict divergent = verdict(input, {.target_acceptance = "--target-acceptance"});
+  EXPECT_EQ(divergent.level, Verdict::Level::doubtful);
+  EXPECT_EQ(divergent.headline, "With care: there may be places that these draws do not reach.");
+  EXPECT_THAT(divergent.reasons.at(0), HasSubstr("The 4 chains agree"));
+  EXPECT_THAT(divergent.reasons.at(1), HasSubstr("7 of 4000 trajectories diverged"));
+  EXPECT_THAT(divergent.reasons.at(1), HasSubstr("--target-acceptance"));
+
+  input.trajectories.assign(4, calm);
+  for (auto& chain : input.trajectories) chain.deepest = 900;
+  const Verdict dear = verdict(input);
+  EXPECT_EQ(dear.level, Verdict::Level::good);  // dear, and right
+  EXPECT_THAT(dear.reasons.at(1), HasSubstr("as long as is allowed"));
+}
+
+TEST(Page, MarksDivergentDraws) {
+  RunSettings settings{.sampler = "nuts",
+                       .sampler_options = {{"max_halvings", 0}},
+                       .warmup = 300,
+                       .draws = 300,
+                       .chains = 2,
+                       .seed = 3};
+  const auto run = sample(build({"funnel", {{"dim", 4}}}), settings);
+  std::uint64_t divergent = 0;
+  for (const auto& chain : run.trajectories()) divergent += chain.divergent;
+  ASSERT_GT(divergent, 0U);
+  const Input input = input_of(run, "funnel");
+  const auto marked = divergent_draws(input, 1000);
+  ASSERT_EQ(marked.size(), divergent);
+  for (const auto& [chain, draw] : marked) EXPECT_TRUE(run.chains[chain].followed[draw].divergent);
+  EXPECT_EQ(divergent_draws(input, 1).size(), 1U);
+  const std::string text = page({input});
+  std::vector<double> first;
+  for (const auto& [chain, draw] : marked) first.push_back(run.parameter(0)[chain][draw]);
+  EXPECT_THAT(text, HasSubstr("\"divergent\":\"" + encoded(first) + "\""));
+  EXPECT_THAT(text, HasSubstr("\"energy\":{\"x0\""));
 }
 
 TEST(Shape, ShowsFewDrawsAsTheyAreAndManyByTheirExtremes) {

@@ -65,6 +65,7 @@ Resume resume_of(const Run& run, Checkpoint checkpoint) {
     const std::size_t draws = resume.checkpoint.chains[c].draws;
     resume.chains[c].values.resize(draws * run.names.size());
     resume.chains[c].log_density.resize(draws);
+    if (!run.chains[c].followed.empty()) resume.chains[c].followed.resize(draws);
     resume.chains[c].draws = draws;
   }
   return resume;
@@ -75,6 +76,12 @@ void expect_same(const Run& a, const Run& b) {
   for (std::size_t c = 0; c < a.chains.size(); ++c) {
     EXPECT_EQ(a.chains[c].values, b.chains[c].values) << "chain " << c;
     EXPECT_EQ(a.chains[c].log_density, b.chains[c].log_density);
+    ASSERT_EQ(a.chains[c].followed.size(), b.chains[c].followed.size());
+    for (std::size_t d = 0; d < a.chains[c].followed.size(); ++d) {
+      EXPECT_EQ(a.chains[c].followed[d].energy, b.chains[c].followed[d].energy);
+      EXPECT_EQ(a.chains[c].followed[d].leapfrogs, b.chains[c].followed[d].leapfrogs);
+    }
+    EXPECT_EQ(a.trajectories(), b.trajectories());
     EXPECT_EQ(a.chains[c].step_size, b.chains[c].step_size);
     EXPECT_EQ(a.chains[c].acceptance, b.chains[c].acceptance);
     EXPECT_EQ(a.chains[c].counts.jets(), b.chains[c].counts.jets());
@@ -124,7 +131,7 @@ TEST_P(Resumed, GivesTheBitsOfARunThatNeverStopped) {
 
 INSTANTIATE_TEST_SUITE_P(Samplers, Resumed,
                          ::testing::Values("rwm", "mala", "fmala", "line-fmala", "pc-fmala", "pc-line-fmala",
-                                           "newton-line"),
+                                           "newton-line", "nuts"),
                          [](const auto& sampler) {
                            std::string name = sampler.param;
                            std::erase(name, '-');

@@ -31,7 +31,8 @@ inline constexpr double ess_limit_per_chain = 100;
 /// other words.
 struct SettingWords {
   std::string draws = "draws", warmup = "warmup", thin = "thin", sampler = "sampler", step_size = "step_size",
-              four_chains = "chains = 4", dense_metric = "a dense metric";
+              four_chains = "chains = 4", dense_metric = "a dense metric",
+              target_acceptance = "target_acceptance", max_depth = "max_depth";
 };
 
 /// One sentence for each problem: the worst parameter, its value, how many share the problem, what to try.

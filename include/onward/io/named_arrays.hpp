@@ -63,6 +63,8 @@ struct LogLikelihood {
   /// The same of the observations first, first + 1, ... alone, as many as `out` has room for; may be empty.
   /// Whoever wants a few observations at all draws then need not compute the others.
   std::function<void(std::span<const double> parameters, std::size_t first, std::span<double> out)> part = {};
+  /// The row of the table, from 0, that each observation is, if rows were left out; empty: all, in order.
+  std::vector<std::uint32_t> rows = {};
 };
 
 }  // namespace onward

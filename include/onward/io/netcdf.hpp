@@ -96,7 +96,9 @@ class NetcdfWriter {
 
   std::size_t draws(std::size_t chain) const;
   /// A draw that was flushed, counted from 0: the values of the posterior, last index fastest; returns lp.
-  double read(std::size_t chain, std::size_t draw, std::span<double> parameters) const;
+  /// `statistics`: room for those of the layout, if they are wanted.
+  double read(std::size_t chain, std::size_t draw, std::span<double> parameters,
+              std::span<double> statistics = {}) const;
 
  private:
   struct Impl;

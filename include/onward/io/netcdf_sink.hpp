@@ -49,6 +49,8 @@ class NetcdfSink final : public Sink {
   NetcdfContents contents_;
   NetcdfWriter writer_;
   std::vector<Row> rows_;  // of each chain
+  bool follows_ = false;   // trajectories
+  double max_depth_ = 0;
 };
 
 }  // namespace onward

@@ -20,6 +20,9 @@ nlohmann::ordered_json tuning_json(const Tuning& tuning);
 /// One object a parameter; numbers that are not finite become null.
 nlohmann::ordered_json summary_json(const std::vector<ParameterSummary>& parameters);
 
+/// Each figure as a list with an entry for each chain.
+nlohmann::ordered_json trajectories_json(const std::vector<ChainTrajectories>& chains);
+
 /// What `sample --json` prints (docs/files.md); `parameters` is left out if there are more than `most` of
 /// them.
 nlohmann::ordered_json result_json(const std::string& model, const Run& run,

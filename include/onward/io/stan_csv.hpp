@@ -30,6 +30,13 @@ struct StanCsvHeader {
   std::vector<std::size_t> parameter_indices = {};
 };
 
+/// What led to a draw of a sampler that follows trajectories, as CmdStan has it.
+struct StanCsvTrajectory {
+  std::size_t depth = 0, leapfrogs = 0;
+  bool divergent = false;
+  double energy = 0;
+};
+
 /// Writes one chain's file as the draws come. Lines reach the disk whole: after a failed write (a full disk)
 /// what is there ends with the last complete line. Every failure throws Error with file, reason and remedy.
 class StanCsvWriter {
@@ -50,11 +57,11 @@ class StanCsvWriter {
   /// An empty metric means none was used and is written as ones.
   void adaptation(double step_size, std::span<const double> inverse_metric_diagonal, bool terminated = true);
 
-  /// One kept draw, in the order of the header's names; the file has Stan's (see csv_names). The columns that
-  /// only Hamiltonian samplers have are filled so that readers make sense of them: treedepth__ 0,
-  /// n_leapfrog__ the steps since the last draw (thin), energy__ -lp.
-  void draw(double lp, double accept_stat, double step_size, bool divergent,
-            std::span<const double> parameters);
+  /// One kept draw, in the order of the header's names; the file has Stan's (see csv_names). Without a
+  /// trajectory the columns that only Hamiltonian samplers have are filled so that readers make sense of
+  /// them: treedepth__ 0, n_leapfrog__ the steps since the last draw (thin), divergent__ 0, energy__ -lp.
+  void draw(double lp, double accept_stat, double step_size, std::span<const double> parameters,
+            const std::optional<StanCsvTrajectory>& trajectory = {});
 
   /// Hands everything so far to the operating system.
   void flush();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "onward/diagnostics/convergence.hpp"
+#include "onward/diagnostics/trajectories.hpp"
 
 namespace onward {
 
@@ -28,8 +29,9 @@ struct StoredDraws {
   /// The draws of one parameter, chains without draws left out. Several threads may call it at a time; it is
   /// quickest if they ask for the parameters in order.
   std::function<Chains(std::size_t parameter)> column;
-  /// What the sampler tells with each draw: "lp", the log density, or "acceptance_rate"; empty if the files
-  /// do not have it. Chains as in `column`.
+  /// What the sampler tells with each draw: "lp", the log density, or "acceptance_rate", and with
+  /// trajectories "tree_depth", "n_steps", "diverging" and "energy"; empty if the files do not have it.
+  /// Chains as in `column`.
   std::function<Chains(std::string_view name)> statistic;
   /// What the files say of the run under this name, such as "model".
   std::function<std::optional<std::string>(std::string_view key)> setting;
@@ -38,6 +40,9 @@ struct StoredDraws {
   /// shortest has. The parameters are in the order of `wanted`. Throws Error if one of them is not there.
   std::vector<double> rows(std::span<const std::string> wanted) const;
 };
+
+/// What the trajectories did, chain by chain; empty if the files are of a sampler that follows none.
+std::vector<ChainTrajectories> trajectories_in(const StoredDraws& stored);
 
 /// The files of draws in a run's folder: CSV files where there are some, else draws.nc. Throws Error if
 /// there are neither.

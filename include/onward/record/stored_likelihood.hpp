@@ -19,10 +19,11 @@ namespace onward {
 struct StoredLikelihood {
   std::string kind;  ///< of the model
   PointwiseLogLikelihood log_likelihood;
-  /// The row of the data that each observation is, if some rows are none: those of weight 0 or without trials
-  /// say nothing, and would make standard errors wrong. Empty: all rows are.
+  /// The row of the table, from 0, that each observation is, if some rows are none: those that were left out
+  /// for missing values, and those of weight 0 or without trials, which say nothing and would make standard
+  /// errors wrong. Empty: all rows are.
   std::vector<std::size_t> rows;
-  std::size_t rows_of_data = 0;
+  std::size_t rows_of_data = 0;  ///< that the model was fitted to, those of weight 0 included
   /// What was observed, as a number that is the same for the same outcomes (with their trials and weights);
   /// nothing if the model does not tell.
   std::optional<std::uint64_t> observed;

@@ -34,6 +34,7 @@ struct Regression {
   double interval = 0.9;  ///< of the effects
   std::optional<glm::PredictiveCheck> check = {};
   std::optional<Loo> loo = {};
+  std::vector<std::size_t> loo_rows = {};  ///< of the table, from 0, that its observations are; empty: all
   std::vector<std::string> left_out = {};
 };
 
@@ -46,11 +47,14 @@ struct Input {
   std::vector<std::string> names = {};  ///< of the parameters
   std::size_t chains = 0;               ///< that have draws
   std::size_t draws = 0;                ///< of the shortest of them
-  std::function<Chains(std::size_t)> column = {};  ///< the draws of one parameter; several threads call it
-  Chains log_density = {};                         ///< of each draw of each chain
-  Chains acceptance = {};                          ///< since the draw before
-  std::vector<WarmUpRecord> warmup = {};           ///< of each chain
-  std::vector<ParameterSummary> parameters = {};   ///< of all names, or none: they are computed
+  std::function<Chains(std::size_t)> column = {};    ///< the draws of one parameter; several threads call it
+  Chains log_density = {};                           ///< of each draw of each chain
+  Chains acceptance = {};                            ///< since the draw before
+  std::vector<ChainTrajectories> trajectories = {};  ///< of each chain, if it followed them
+  Chains diverging = {};                             ///< 1 for each draw whose trajectory lost its energy
+  Chains energy = {};                                ///< of each draw, with its momentum
+  std::vector<WarmUpRecord> warmup = {};             ///< of each chain
+  std::vector<ParameterSummary> parameters = {};     ///< of all names, or none: they are computed
   std::optional<std::size_t> shown =
       {};  ///< the first so many names are what the run is about; the rest are effects of groups
   bool dense_metric_may_help = false;   ///< it was not used, and could have been

@@ -46,6 +46,7 @@ class KernelChain final : public Chain {
   StepInfo step();
   void note_warm_up(double acceptance);
   void note_trajectory();
+  void require_same_density() const;
 
   AnyTarget target_;
   const RunSettings& settings_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "onward/diagnostics/convergence.hpp"
+#include "onward/diagnostics/trajectories.hpp"
 #include "onward/run/chain.hpp"
 #include "onward/run/checkpoint.hpp"
 #include "onward/run/choice.hpp"
@@ -39,6 +40,7 @@ struct TrajectoryRecord {
   /// How much the energy changes from draw to draw, beside how much it varies over all (the energy's Bayesian
   /// fraction of missing information). Below 0.3 momenta drawn anew do not reach the tails.
   double energy_fraction() const;
+  ChainTrajectories counted() const;
   void transfer(Archive& archive);
 
  private:
@@ -49,6 +51,8 @@ struct TrajectoryRecord {
 struct ChainRecord {
   std::vector<double> values;       ///< draws x parameters, one draw after the other
   std::vector<double> log_density;  ///< one a draw
+  /// What led to each draw, of chains that follow trajectories.
+  std::vector<TrajectoryInfo> followed = {};
   std::size_t draws = 0;
   std::uint64_t sampling_steps = 0;
   double step_size = 0;
@@ -125,6 +129,8 @@ struct Run {
   /// All that a person should see of a run: the table, then notes and warnings, a line each.
   std::string report() const;
   double steps_per_second() const;
+  /// Of each chain that has draws; empty of a sampler that follows no trajectories.
+  std::vector<ChainTrajectories> trajectories() const;
 };
 
 /// Samples the target. Throws UsageError for settings that make no sense, Error if no chain can start.
