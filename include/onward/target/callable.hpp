@@ -10,8 +10,10 @@
 
 #include "onward/ad/ad.hpp"
 #include "onward/error.hpp"
+#include "onward/target/checks.hpp"
 #include "onward/target/line_view.hpp"
 #include "onward/target/parameters.hpp"
+#include "onward/target/reject.hpp"
 #include "onward/target/target.hpp"
 
 namespace onward {
@@ -128,8 +130,11 @@ class CallableTarget {
 ///
 ///     auto target = onward::target(2, [](const auto& t) { return -0.5 * (t[0] * t[0] + t[1] * t[1]); });
 template <class F>
-CallableTarget<F> target(std::size_t dimension, F f, std::vector<std::string> names = {}) {
-  return CallableTarget<F>(dimension, std::move(f), std::move(names));
+auto target(std::size_t dimension, F f, std::vector<std::string> names = {}) {
+  if constexpr (detail::good_callable<F>())
+    return CallableTarget<F>(dimension, std::move(f), std::move(names));
+  else
+    return detail::NoTarget{};
 }
 
 /// A target over declared parameters: f gets one constrained argument a parameter, the Jacobian is added, and
@@ -150,8 +155,11 @@ class ParametrisedTarget : public CallableTarget<ParametrisedDensity<P, F>> {
 ///     auto target = onward::target(onward::Parameters{}.real("mu").positive("tau"), [](auto mu, auto tau) {
 ///     ... });
 template <class... Kinds, class F>
-ParametrisedTarget<Parameters<Kinds...>, F> target(Parameters<Kinds...> parameters, F f) {
-  return {std::move(parameters), std::move(f)};
+auto target(Parameters<Kinds...> parameters, F f) {
+  if constexpr (detail::good_density<F, Parameters<Kinds...>>())
+    return ParametrisedTarget<Parameters<Kinds...>, F>(std::move(parameters), std::move(f));
+  else
+    return detail::NoTarget{};
 }
 
 }  // namespace onward

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "onward/ad/scratch.hpp"
 #include "onward/target/transform.hpp"
 
 namespace onward {
@@ -176,29 +177,6 @@ struct JointParameter {
   }
 };
 
-/// Room for constrained vectors during one evaluation. Each thread keeps one buffer for each scalar type and
-/// lends it out, so that only a thread's first evaluation allocates. A density evaluated inside another one's
-/// evaluation finds the buffer lent and gets one of its own.
-template <class T>
-class Scratch {
- public:
-  explicit Scratch(std::size_t size) {
-    numbers_.swap(kept());
-    if (numbers_.size() < size) numbers_.resize(size);
-  }
-  ~Scratch() { numbers_.swap(kept()); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  T* data() { return numbers_.data(); }
-
- private:
-  static std::vector<T>& kept() {
-    thread_local std::vector<T> numbers;
-    return numbers;
-  }
-  std::vector<T> numbers_;
-};
-
 }  // namespace detail
 
 /// A list of declared parameters, mapping free vectors to named, shaped, constrained values and back. Start
@@ -318,7 +296,7 @@ class Parameters : public ParameterLayout {
             return T(std::apply(density, std::move(arguments))) + log_jacobian;
           };
           if constexpr ((Kinds::needs_scratch || ...)) {
-            detail::Scratch<T> scratch(constrained_size());
+            ad::Scratch<T> scratch(constrained_size());
             return evaluate(scratch.data());
           } else {
             return evaluate(nullptr);
