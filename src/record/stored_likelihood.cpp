@@ -12,6 +12,7 @@
 #include "onward/io/run_folder.hpp"
 #include "onward/model/model.hpp"
 #include "onward/record/earlier.hpp"
+#include "onward/record/run_draws.hpp"
 
 namespace onward {
 namespace {
@@ -84,9 +85,10 @@ Model build_again(const fs::path& folder, const ordered_json& run) {
 }
 
 Error no_observations(const std::string& what, const Model& model) {
-  return Error(
-      fmt::format("{} is of {}, which has no log likelihood of single observations: regressions have one",
-                  what, model.spec.kind));
+  return Error(fmt::format(
+      "{} is of {}, which has no log likelihood of single observations: regressions have one, and "
+      "targets that were given one by log_likelihood()",
+      what, model.spec.kind.empty() ? "a model" : model.spec.kind));
 }
 
 }  // namespace
@@ -128,6 +130,12 @@ StoredLikelihood likelihood_at(const Model& model, StoredDraws draws) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = all[rows[first + i] - begin];
   };
   return stored;
+}
+
+Loo loo(const Model& model, const Run& run, const LooOptions& options) {
+  auto result = loo(likelihood_at(model, draws_of(run)).log_likelihood, options);
+  if (!result) throw Error("the cross-validation was stopped");
+  return std::move(*result);
 }
 
 StoredLikelihood read_stored_likelihood(const fs::path& folder,

@@ -45,7 +45,8 @@ TEST(AdDensities, ValuesAreNormalised) {
                 std::log(bm::pdf(bm::negative_binomial(2.5, p), n)), 1e-12);
     EXPECT_NEAR(neg_binomial_lpmf(n, 2.5, 2.5 / 4), std::log(bm::pdf(bm::negative_binomial(2.5, p), n)),
                 1e-12);
-    EXPECT_NEAR(neg_binomial_2_lpmf(n, 4.0, 1e9), poisson_lpmf(n, 4.0), 3e-6) << "it becomes Poisson";
+    // It becomes Poisson; above 16 factors gamma functions of 1e9 cancel.
+    EXPECT_NEAR(neg_binomial_2_lpmf(n, 4.0, 1e9), poisson_lpmf(n, 4.0), n <= 16 ? 1e-7 : 2e-5);
   }
 }
 

@@ -59,8 +59,8 @@ class KernelChain final : public Chain {
   WarmUpRecord record_;     // how warm-up went
   double since_noted_ = 0;  // acceptance summed up since the last place of the record
   bool met_ = false, joined_ = false;
-  bool follows_ = false;                  // trajectories
-  TrajectoryInfo followed_, taken_;       // summed up since they were last taken, and what was taken
+  bool follows_ = false;             // trajectories
+  TrajectoryInfo followed_, taken_;  // summed up since they were last taken, and what was taken
   bool keeps_moves_ = false;
   std::vector<double> moves_;  // of the steps since they were last taken
 };

@@ -14,6 +14,7 @@
 #include "onward/target/line_view.hpp"
 #include "onward/target/parameters.hpp"
 #include "onward/target/reject.hpp"
+#include "onward/target/reported.hpp"
 #include "onward/target/target.hpp"
 
 namespace onward {
@@ -148,6 +149,17 @@ class ParametrisedTarget : public CallableTarget<ParametrisedDensity<P, F>> {
   const P& parameters() const { return this->callable().parameters(); }
   std::vector<std::string> names() const { return parameters().names(); }
   void constrain(VectorView theta, std::span<double> out) const { parameters().constrain(theta, out); }
+
+  /// The same target that reports more of its draws, or less: see Reported.
+  template <class... Kinds, class G>
+  auto generate(const Quantities<Kinds...>& quantities, G g) const {
+    return Reported(*this).generate(quantities, std::move(g));
+  }
+  auto hide(std::initializer_list<std::string_view> names) const { return Reported(*this).hide(names); }
+  template <class G>
+  auto log_likelihood(std::string name, std::size_t count, G g) const {
+    return Reported(*this).log_likelihood(std::move(name), count, std::move(g));
+  }
 };
 
 /// A target from declared parameters and a log density over them:

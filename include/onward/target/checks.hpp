@@ -101,8 +101,9 @@ constexpr void complain_of_result() {
 #define ONWARD_TOOK_FOR_EACH(taken)                                                       \
   ONWARD_TOOK(taken, 1)                                                                   \
   ONWARD_TOOK(taken, 2)                                                                   \
-  ONWARD_TOOK(taken, 3) ONWARD_TOOK(taken, 4) ONWARD_TOOK(taken, 5) ONWARD_TOOK(taken, 6) \
-      ONWARD_TOOK(taken, 7) ONWARD_TOOK(taken, 8)
+  ONWARD_TOOK(taken, 3)                                                                   \
+  ONWARD_TOOK(taken, 4) ONWARD_TOOK(taken, 5) ONWARD_TOOK(taken, 6) ONWARD_TOOK(taken, 7) \
+      ONWARD_TOOK(taken, 8)
 template <std::size_t took, std::size_t were>
 constexpr void complain_of_count() {
   ONWARD_TOOK_FOR_EACH(0)

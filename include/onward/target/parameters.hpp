@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "onward/ad/scratch.hpp"
+#include "onward/target/parameter_block.hpp"
 #include "onward/target/transform.hpp"
 
 namespace onward {
@@ -56,12 +57,25 @@ class ParameterLayout {
   /// faster.
   std::vector<std::string> names() const;
 
+  /// The parameters, with how many free numbers each has.
+  std::vector<ParameterBlock> blocks() const;
+
+  /// A parameter's constrained numbers in the order of names().
+  struct Range {
+    std::size_t first, count;
+  };
+  /// Throws UsageError, with the names that there are, for one that is not declared.
+  Range range(std::string_view name) const;
+  bool has(std::string_view name) const;
+  /// What is declared, in its order.
+  std::vector<std::string> declared() const;
+
   /// All constrained numbers in the order of names(); throws Error for a name that is unknown or missing and
   /// for a wrong count of numbers.
   std::vector<double> flatten(const NamedValues& values) const;
 
  protected:
-  enum class Shape { scalar, vector, square };
+  enum class Shape { scalar, vector, square, matrix };
 
   /// Where a parameter's numbers lie: free ones in u, constrained ones in the flat vector.
   struct Place {
@@ -70,9 +84,10 @@ class ParameterLayout {
   };
 
   /// Throws UsageError when a name is not fit for a new parameter, or a size (of a vector, or a matrix's
-  /// rows).
-  void check(std::string_view name, Shape shape, std::size_t size) const;
-  Place add(std::string_view name, Shape shape, std::size_t size, std::size_t free_numbers);
+  /// rows; `columns` is of matrices that are not square).
+  void check(std::string_view name, Shape shape, std::size_t size, std::size_t columns = 1) const;
+  Place add(std::string_view name, Shape shape, std::size_t size, std::size_t free_numbers,
+            std::size_t columns = 1);
   const std::string& name(std::size_t index) const { return entries_[index].name; }
   void check_counts(std::size_t free_numbers, std::size_t constrained_numbers) const;
 
@@ -80,8 +95,10 @@ class ParameterLayout {
   struct Entry {
     std::string name;
     Shape shape;
-    std::size_t size;  ///< of a vector; the rows of a square matrix
-    std::size_t numbers() const { return shape == Shape::square ? size * size : size; }
+    std::size_t size;  ///< of a vector; the rows of a matrix
+    std::size_t columns;
+    std::size_t free;
+    std::size_t numbers() const { return size * columns; }
   };
   std::vector<Entry> entries_;
   std::size_t dimension_ = 0;
@@ -104,6 +121,10 @@ struct ScalarParameter {
   template <class T>
   T argument(std::span<const T> u, T* /*scratch*/, T& log_jacobian) const {
     return transform.constrain(u[free], log_jacobian);
+  }
+  template <class T>
+  T view(const T* x) const {
+    return x[constrained];
   }
   template <class T>
   void constrain(std::span<const T> u, T* x, T& log_jacobian) const {
@@ -133,6 +154,10 @@ struct RepeatedParameter {
     return {scratch + constrained, size};
   }
   template <class T>
+  std::span<const T> view(const T* x) const {
+    return {x + constrained, size};
+  }
+  template <class T>
   void constrain(std::span<const T> u, T* x, T& log_jacobian) const {
     for (std::size_t k = 0; k < size; ++k) {
       x[constrained + k] = transform.constrain(u[free + k], log_jacobian);
@@ -160,10 +185,14 @@ struct JointParameter {
   template <class T>
   Argument<T> argument(std::span<const T> u, T* scratch, T& log_jacobian) const {
     constrain(u, scratch, log_jacobian);
+    return view<T>(scratch);
+  }
+  template <class T>
+  Argument<T> view(const T* x) const {
     if constexpr (is_matrix) {
-      return {scratch + constrained, transform.rows(), transform.rows()};
+      return {x + constrained, transform.rows(), transform.rows()};
     } else {
-      return {scratch + constrained, transform.size()};
+      return {x + constrained, transform.size()};
     }
   }
   template <class T>
@@ -263,6 +292,14 @@ class Parameters : public ParameterLayout {
         },
         kinds_);
     for (std::size_t k = 0; k < x.size(); ++k) out[k] = x[k].value;
+  }
+
+  /// f(arguments...): one for each parameter, as a log density has them, of constrained values in the order
+  /// of names().
+  template <class F>
+  decltype(auto) apply(std::span<const double> values, const F& f) const {
+    return std::apply([&](const Kinds&... kind) -> decltype(auto) { return f(kind.view(values.data())...); },
+                      kinds_);
   }
 
   /// The free vector of constrained values given in the order of names(). Throws Error naming the parameter,
