@@ -294,12 +294,14 @@ class Parameters : public ParameterLayout {
     for (std::size_t k = 0; k < x.size(); ++k) out[k] = x[k].value;
   }
 
-  /// f(arguments...): one for each parameter, as a log density has them, of constrained values in the order
-  /// of names().
-  template <class F>
-  decltype(auto) apply(std::span<const double> values, const F& f) const {
-    return std::apply([&](const Kinds&... kind) -> decltype(auto) { return f(kind.view(values.data())...); },
-                      kinds_);
+  /// One argument for each parameter, as a log density has them, of constrained values in the order of
+  /// names().
+  auto arguments(std::span<const double> values) const {
+    return std::apply(
+        [&](const Kinds&... kind) {
+          return std::tuple<typename Kinds::template Argument<double>...>{kind.view(values.data())...};
+        },
+        kinds_);
   }
 
   /// The free vector of constrained values given in the order of names(). Throws Error naming the parameter,

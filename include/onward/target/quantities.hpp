@@ -87,10 +87,13 @@ class Quantities : public ParameterLayout {
     });
   }
 
-  /// f(arguments...): one for each quantity, to be filled in: a RealOut, a std::span<double> or a MatrixOut.
-  template <class F>
-  void fill(std::span<double> values, const F& f) const {
-    std::apply([&](const Kinds&... kind) { f(kind.out(values.data())...); }, kinds_);
+  /// One argument for each quantity, to be filled in: a RealOut, a std::span<double> or a MatrixOut.
+  std::tuple<typename Kinds::Argument...> arguments(std::span<double> values) const {
+    return std::apply(
+        [&](const Kinds&... kind) {
+          return std::tuple<typename Kinds::Argument...>{kind.out(values.data())...};
+        },
+        kinds_);
   }
 
  private:

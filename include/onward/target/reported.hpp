@@ -65,6 +65,15 @@ class Reporting {
   ObservationLikelihood observations_;
 };
 
+namespace detail {
+
+template <class F, class Tuple>
+constexpr bool applies = false;
+template <class F, class... A>
+constexpr bool applies<F, const std::tuple<A...>> = std::is_invocable_v<const F&, const A&...>;
+
+}  // namespace detail
+
 /// A parametrised target (`Base`) with more to report, or less.
 template <class Base>
 class Reported : public Base {
@@ -94,18 +103,15 @@ class Reported : public Base {
     Reported result = *this;
     result.reporting_.add(quantities, [parameters = Base::parameters(), quantities, f = std::move(f)](
                                           Random& random, std::span<const double> x, std::span<double> out) {
-      parameters.apply(x, [&](auto... parameter) {
-        quantities.fill(out, [&](typename Kinds::Argument... quantity) {
-          if constexpr (std::is_invocable_v<const F&, Random&, decltype(parameter)...,
-                                            typename Kinds::Argument...>)
-            f(random, parameter..., quantity...);
-          else
-            static_assert(ad::never<std::tuple<F, decltype(parameter)...>>,
-                          "what generates quantities takes `auto& random`, then one argument for each "
-                          "parameter, then one for each quantity, in the order of declaration: write "
-                          "auto for them, without & or const");
-        });
-      });
+      const auto arguments =
+          std::tuple_cat(std::tuple<Random&>(random), parameters.arguments(x), quantities.arguments(out));
+      if constexpr (detail::applies<F, decltype(arguments)>)
+        std::apply(f, arguments);
+      else
+        static_assert(ad::never<F>,
+                      "what generates quantities takes `auto& random`, then one argument for each parameter, "
+                      "then one for each quantity, in the order of declaration: write auto for them, without "
+                      "& or const");
     });
     return result;
   }
@@ -125,16 +131,15 @@ class Reported : public Base {
     Reported result = *this;
     result.reporting_.observe(
         {std::move(name), count,
-         [parameters = Base::parameters(), f = std::move(f)](std::size_t i, std::span<const double> x) {
-           return parameters.apply(x, [&](auto... parameter) -> double {
-             if constexpr (std::is_invocable_r_v<double, const F&, std::size_t, decltype(parameter)...>)
-               return f(i, parameter...);
-             else
-               static_assert(
-                   ad::never<std::tuple<F, decltype(parameter)...>>,
-                   "a log likelihood takes the number of an observation (std::size_t i), then one "
-                   "argument for each parameter, in the order of declaration, and returns a double");
-           });
+         [parameters = Base::parameters(), f = std::move(f)](std::size_t i,
+                                                             std::span<const double> x) -> double {
+           const auto arguments = std::tuple_cat(std::tuple<std::size_t>(i), parameters.arguments(x));
+           if constexpr (detail::applies<F, decltype(arguments)>)
+             return std::apply(f, arguments);
+           else
+             static_assert(ad::never<F>,
+                           "a log likelihood takes the number of an observation (std::size_t i), then one "
+                           "argument for each parameter, in the order of declaration: write auto for them");
          }});
     return result;
   }

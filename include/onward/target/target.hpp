@@ -253,11 +253,11 @@ class AnyTarget {
     virtual std::vector<std::string> names() const = 0;  // empty: none given
     virtual bool has_constrain() const = 0;
     virtual void constrain(VectorView theta, std::span<double> out) const = 0;
-    virtual bool has_report() const = 0;
-    virtual void report(VectorView theta, Random& random, std::span<double> out) const = 0;
     virtual std::vector<ParameterBlock> blocks() const = 0;
     virtual void use_pool(std::shared_ptr<ThreadPool> pool) = 0;
     virtual bool has_use_for_pool() const = 0;
+    virtual bool has_report() const = 0;
+    virtual void report(VectorView theta, Random& random, std::span<double> out) const = 0;
   };
 
   template <class T>
