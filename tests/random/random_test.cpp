@@ -75,8 +75,8 @@ TEST(Random, RealNumbersHaveTheirDistributions) {
             bound);
 }
 
-/// (chi-square - degrees of freedom) / its standard deviation, over 0 ... last - 1 and what is beyond.
-double misfit(const std::function<double(Random&)>& draw, const std::function<double(double)>& mass,
+/// How probable a chi-square as large as that of the draws is, over 0 ... last - 1 and what is beyond.
+double chance(const std::function<double(Random&)>& draw, const std::function<double(double)>& mass,
               std::size_t last) {
   std::vector<double> seen(last + 1);
   for (std::size_t i = 0; i < draws; ++i) {
@@ -98,40 +98,38 @@ double misfit(const std::function<double(Random&)>& draw, const std::function<do
     chi += (seen[k] - expected) * (seen[k] - expected) / expected;
     ++cells;
   }
-  const auto freedom = static_cast<double>(cells - 1);
-  return (chi - freedom) / std::sqrt(2 * freedom);
+  return bm::cdf(bm::complement(bm::chi_squared(static_cast<double>(cells - 1)), chi));
 }
 
 TEST(Random, CountsHaveTheirMasses) {
-  const double most = 8;  // of a chi-square with one degree of freedom or more: rarer than 1e-3 standard
-                          // deviations tell, and seeds are fixed
+  const double rare = 1e-6;
   const auto mass_of = [](auto law) { return [law](double k) { return bm::pdf(law, k); }; };
-  EXPECT_LT(misfit([](Random& r) { return r.bernoulli(0.3); }, mass_of(bm::bernoulli(0.3)), 1), most);
-  EXPECT_LT(misfit([](Random& r) { return r.bernoulli_logit(0.0); }, mass_of(bm::bernoulli(0.5)), 1), most);
-  EXPECT_LT(misfit([](Random& r) { return r.binomial(9, 0.3); }, mass_of(bm::binomial(9, 0.3)), 7), most);
-  EXPECT_LT(misfit([](Random& r) { return r.binomial_logit(9, 0.0); }, mass_of(bm::binomial(9, 0.5)), 9),
-            most);
-  EXPECT_LT(misfit([](Random& r) { return r.poisson(4); }, mass_of(bm::poisson(4)), 11), most);
-  EXPECT_LT(misfit([](Random& r) { return r.poisson_log(std::log(4)); }, mass_of(bm::poisson(4)), 11), most);
+  EXPECT_GT(chance([](Random& r) { return r.bernoulli(0.3); }, mass_of(bm::bernoulli(0.3)), 1), rare);
+  EXPECT_GT(chance([](Random& r) { return r.bernoulli_logit(0.0); }, mass_of(bm::bernoulli(0.5)), 1), rare);
+  EXPECT_GT(chance([](Random& r) { return r.binomial(9, 0.3); }, mass_of(bm::binomial(9, 0.3)), 7), rare);
+  EXPECT_GT(chance([](Random& r) { return r.binomial_logit(9, 0.0); }, mass_of(bm::binomial(9, 0.5)), 9),
+            rare);
+  EXPECT_GT(chance([](Random& r) { return r.poisson(4); }, mass_of(bm::poisson(4)), 11), rare);
+  EXPECT_GT(chance([](Random& r) { return r.poisson_log(std::log(4)); }, mass_of(bm::poisson(4)), 11), rare);
   const bm::negative_binomial negative(2.5, 2.5 / 6.5);
-  EXPECT_LT(misfit([](Random& r) { return r.neg_binomial_2(4, 2.5); }, mass_of(negative), 14), most);
-  EXPECT_LT(misfit([](Random& r) { return r.neg_binomial_2_log(std::log(4), 2.5); }, mass_of(negative), 14),
-            most);
+  EXPECT_GT(chance([](Random& r) { return r.neg_binomial_2(4, 2.5); }, mass_of(negative), 14), rare);
+  EXPECT_GT(chance([](Random& r) { return r.neg_binomial_2_log(std::log(4), 2.5); }, mass_of(negative), 14),
+            rare);
   const std::vector<double> shares{0.2, 0.0, 0.5, 0.3}, logs{std::log(2), std::log(3), std::log(5)};
   const std::vector<double> cuts{-1, 0.5};
-  EXPECT_LT(misfit([&](Random& r) { return r.categorical(shares) - 1; },
+  EXPECT_GT(chance([&](Random& r) { return r.categorical(shares) - 1; },
                    [&](double k) { return shares[static_cast<std::size_t>(k)]; }, 3),
-            most);
-  EXPECT_LT(misfit([&](Random& r) { return r.categorical_logit(logs) - 1; },
+            rare);
+  EXPECT_GT(chance([&](Random& r) { return r.categorical_logit(logs) - 1; },
                    [&](double k) { return std::exp(logs[static_cast<std::size_t>(k)]) / 10; }, 2),
-            most);
+            rare);
   const auto above = [](double x) { return 1 / (1 + std::exp(-x)); };
-  EXPECT_LT(misfit([&](Random& r) { return r.ordered_logistic(0.3, cuts) - 1; },
+  EXPECT_GT(chance([&](Random& r) { return r.ordered_logistic(0.3, cuts) - 1; },
                    [&](double k) { return k == 0 ? 1 - above(1.3) : above(1.3) - above(-0.2); }, 2),
-            most);
+            rare);
   // A wrong one is found out.
-  EXPECT_GT(misfit([](Random& r) { return r.poisson(4); }, mass_of(bm::poisson(4.2)), 11), most);
-  EXPECT_GT(misfit([](Random& r) { return r.bernoulli(0.3); }, mass_of(bm::bernoulli(0.32)), 1), most);
+  EXPECT_LT(chance([](Random& r) { return r.poisson(4); }, mass_of(bm::poisson(4.2)), 11), rare);
+  EXPECT_LT(chance([](Random& r) { return r.bernoulli(0.3); }, mass_of(bm::bernoulli(0.33)), 1), rare);
 }
 
 TEST(Random, ParametersThatMakeNoSenseGiveNan) {

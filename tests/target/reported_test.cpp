@@ -168,8 +168,9 @@ TEST(Reject, EndsTheEvaluationAndIsCountedWithItsWords) {
   EXPECT_EQ(t.counts().threw, 2u);
 
   const onward::Run run = sample(t, {.sampler = "rwm", .draws = 400, .chains = 2, .seed = 3});
-  for (std::size_t c = 0; c < 2; ++c)
-    for (const double x : run.parameter(0)[c]) EXPECT_LE(x, 1);
+  const Chains drawn = run.parameter(0);
+  for (const auto& chain : drawn)
+    for (const double x : chain) EXPECT_LE(x, 1);
   EXPECT_THAT(run.report(), HasSubstr("x is above 1"));
   EXPECT_GT(run.counts().threw, 0u);
 }

@@ -316,6 +316,23 @@ class Parameters : public ParameterLayout {
   /// The same from values by name.
   std::vector<double> unconstrain(const NamedValues& values) const { return unconstrain(flatten(values)); }
 
+  /// Whether a log density returns a plain number, whatever its arguments.
+  template <class F>
+  static constexpr bool is_flat() {
+    if constexpr (std::is_invocable_v<const F&, typename Kinds::template Argument<Value<double>>...>)
+      return std::is_arithmetic_v<
+          std::invoke_result_t<const F&, typename Kinds::template Argument<Value<double>>...>>;
+    else
+      return false;
+  }
+  /// The number that it returns there.
+  template <class F>
+  double flat_density(std::span<const Value<double>> u, const F& density) const {
+    double value = 0;
+    (void)log_density(u, [&](const auto&... arguments) { return value = density(arguments...); });
+    return value;
+  }
+
   /// The log density over free vectors: density(arguments...) + log|dx/du|. The callable gets one argument
   /// for each declared parameter, in that order; what spans and views point to is gone after the call. No
   /// allocation after a thread's first call; calls from several threads are safe if the callable's are.
@@ -400,10 +417,31 @@ class ParametrisedDensity {
 
   template <class T>
   T operator()(std::span<const T> u) const {
-    return parameters_.log_density(u, density_);
+    if constexpr (is_flat<T>())
+      return flat(u);
+    else
+      return parameters_.log_density(u, density_);
   }
 
  private:
+  // One that returns a plain number is flat: it need not be asked with numbers that carry derivatives, and if
+  // that is a mistake (a branch that returns -infinity) the compiler says so once.
+  template <class T>
+  static constexpr bool is_flat() {
+    if constexpr (std::is_same_v<scalar_t<T>, double> && AdScalar<T> && !std::is_same_v<T, Value<double>>)
+      return P::template is_flat<F>();
+    else
+      return false;
+  }
+  template <class T>
+  T flat(std::span<const T> u) const {
+    ad::Scratch<Value<double>, F> scratch(u.size());
+    for (std::size_t i = 0; i < u.size(); ++i) scratch.data()[i] = Value<double>(value_of(u[i]));
+    const std::span<const Value<double>> place(scratch.data(), u.size());
+    const auto nothing = [](const auto&...) { return 0.0; };
+    return parameters_.log_density(u, nothing) + parameters_.flat_density(place, density_);
+  }
+
   P parameters_;
   F density_;
 };

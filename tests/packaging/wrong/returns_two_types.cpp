@@ -1,5 +1,5 @@
 // says: inconsistent types .double. and .onward::Value<double>. deduced for lambda return type
-// lines: 150
+// lines: 20
 #include <limits>
 
 #include <onward/onward.hpp>
