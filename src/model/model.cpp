@@ -42,6 +42,19 @@ ModelSpec ModelSpec::from_json(const ordered_json& json) {
   return spec;
 }
 
+void Model::set_observations(const ObservationLikelihood* observations) {
+  if (observations == nullptr) return;
+  log_likelihood = [of = *observations] {
+    const auto part = [of](std::span<const double> parameters, std::size_t first, std::span<double> out) {
+      for (std::size_t k = 0; k < out.size(); ++k) out[k] = of.at(first + k, parameters);
+    };
+    return LogLikelihood{
+        .shape = {of.name, {of.count}},
+        .at = [part](std::span<const double> parameters, std::span<double> out) { part(parameters, 0, out); },
+        .part = part};
+  };
+}
+
 bool Model::samples_itself(const RunSettings& settings) const {
   return own_sampler && (settings.sampler == choose_sampler_word || settings.sampler == own_sampler->name);
 }

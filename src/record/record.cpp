@@ -93,6 +93,10 @@ Recorded record(Model model, RunSettings settings, const Recording& recording, c
   return result;
 }
 
+void Run::save(const std::filesystem::path& folder, const std::string& model, bool replace) const {
+  onward::save(*this, folder, model, replace);
+}
+
 void save(const Run& run, const std::filesystem::path& folder, const std::string& model, bool replace) {
   save_with_model(run, folder, {{"name", model}}, replace);
 }
@@ -134,6 +138,7 @@ void save_with_model(const Run& run, const std::filesystem::path& folder, const 
     }
     csv.make_durable();
   }
+  detail::write_warmup(files, run);
   const SampledDraws sampled = summarise_draws(run);
   nlohmann::ordered_json result = result_json(name, run, sampled.parameters);
   result["draws"] = sampled.draws;

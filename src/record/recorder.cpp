@@ -49,20 +49,6 @@ NetcdfContents contents_of(const Model& model, const Recording& recording) {
   return contents;
 }
 
-/// warmup.csv: how warm-up went in each chain, where something was adapted.
-void write_warmup(const RunFolder& folder, const Run& run) {
-  std::string text = "chain,steps,step_size,acceptance\n";
-  bool any = false;
-  for (std::size_t c = 0; c < run.chains.size(); ++c) {
-    const WarmUpRecord& record = run.chains[c].warmup;
-    any = any || !record.steps.empty();
-    for (std::size_t i = 0; i < record.steps.size(); ++i)
-      text += fmt::format("{},{},{:.6g},{:.4f}\n", c + 1, record.steps[i], record.step_size[i],
-                          record.acceptance[i]);
-  }
-  if (any) write_file_atomically(folder.path() / "warmup.csv", text);
-}
-
 /// mean.npy and sd.npy: one number for each parameter.
 void write_moments(const RunFolder& folder, const MomentsSink& moments) {
   const auto write = [&](const char* name, const std::vector<double>& values) {
@@ -219,7 +205,7 @@ void Recorder::rethrow() const {
 
 void Recorder::close(const Run& run) {
   if (netcdf_) keep([&](const RunFolder&) { netcdf_->close(); });
-  keep([&](const RunFolder& folder) { write_warmup(folder, run); });
+  keep([&](const RunFolder& folder) { detail::write_warmup(folder, run); });
   keep([&](const RunFolder&) { write_run_json(detail::status_word(run.ending)); });
 }
 

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "onward/io/csv_names.hpp"
 #include "onward/io/json.hpp"
 #include "onward/version.hpp"
@@ -21,6 +23,19 @@ ordered_json run_json(const RunDescription& run) {
     json["names_in_csv"][in_file] = name;
   if (run.found.is_object()) json.update(run.found);
   return json;
+}
+
+void write_warmup(const RunFolder& folder, const Run& run) {
+  std::string text = "chain,steps,step_size,acceptance\n";
+  bool any = false;
+  for (std::size_t c = 0; c < run.chains.size(); ++c) {
+    const WarmUpRecord& record = run.chains[c].warmup;
+    any = any || !record.steps.empty();
+    for (std::size_t i = 0; i < record.steps.size(); ++i)
+      text += fmt::format("{},{},{:.6g},{:.4f}\n", c + 1, record.steps[i], record.step_size[i],
+                          record.acceptance[i]);
+  }
+  if (any) write_file_atomically(folder.path() / "warmup.csv", text);
 }
 
 void write_run_json(const RunFolder& folder, ordered_json json, const std::string& status) {

@@ -26,6 +26,9 @@ void write_run_json(const RunFolder& folder, nlohmann::ordered_json json, const 
 /// False if it cannot be done, as for a word that is longer than the one before.
 bool overwrite_status(const RunFolder& folder, const std::string& status);
 
+/// warmup.csv: how warm-up went in each chain, where something was adapted.
+void write_warmup(const RunFolder& folder, const Run& run);
+
 /// What run.json says of a run that ended so.
 const char* status_word(Ending ending);
 

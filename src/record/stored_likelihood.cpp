@@ -9,9 +9,12 @@
 
 #include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
+#include "onward/io/netcdf.hpp"
 #include "onward/io/run_folder.hpp"
 #include "onward/model/model.hpp"
+#include "onward/model/registry.hpp"
 #include "onward/record/earlier.hpp"
+#include "onward/record/run_draws.hpp"
 
 namespace onward {
 namespace {
@@ -83,10 +86,53 @@ Model build_again(const fs::path& folder, const ordered_json& run) {
   }
 }
 
+bool can_be_built(const ordered_json& run) {
+  const std::string kind = run.at("model").value("name", "");
+  return std::ranges::any_of(model_registry().kinds(),
+                             [&](const ModelKind& known) { return known.name == kind; });
+}
+
+/// What draws.nc has of a model that only the program knows that made it.
+StoredLikelihood kept_likelihood(const fs::path& folder, const ordered_json& run, StoredDraws draws) {
+  const auto reader = [&] {
+    try {
+      return NetcdfReader(RunFolder::open(folder).netcdf(), "log_likelihood");
+    } catch (const Error&) {
+      throw Error(
+          fmt::format("the run in {} is of a model that is not known here, and has kept no log likelihoods: "
+                      "record it with `format` netcdf and `log_likelihood`",
+                      folder.string()));
+    }
+  };
+  NetcdfReader file = reader();
+  StoredLikelihood stored;
+  stored.kind = run.at("model").value("name", "");
+  const std::size_t observations = file.variables().at(0).size();
+  stored.rows_of_data = observations;
+  const auto values = std::make_shared<std::vector<double>>(draws.chains * draws.draws * observations);
+  std::size_t next = 0;
+  for (std::size_t chain = 0; chain < file.chains() && next < draws.chains; ++chain) {
+    if (file.draws(chain) < draws.draws || file.draws(chain) == 0) continue;
+    const std::size_t begin = next++ * draws.draws * observations;
+    file.read_rows(0, chain, 0, draws.draws, std::span(*values).subspan(begin, draws.draws * observations));
+  }
+  stored.log_likelihood = {
+      observations, next, draws.draws,
+      [values, observations](std::size_t draw, std::size_t first, std::span<double> out) {
+        const std::size_t begin = draw * observations + first;
+        std::copy_n(values->begin() + static_cast<std::ptrdiff_t>(begin), out.size(), out.begin());
+      }};
+  draws.column = {};
+  draws.setting = {};
+  stored.files = std::move(draws);
+  return stored;
+}
+
 Error no_observations(const std::string& what, const Model& model) {
-  return Error(
-      fmt::format("{} is of {}, which has no log likelihood of single observations: regressions have one",
-                  what, model.spec.kind));
+  return Error(fmt::format(
+      "{} is of {}, which has no log likelihood of single observations: regressions have one, and "
+      "targets that were given one by log_likelihood()",
+      what, model.spec.kind.empty() ? "a model" : model.spec.kind));
 }
 
 }  // namespace
@@ -137,11 +183,21 @@ StoredLikelihood likelihood_at(const Model& model, StoredDraws draws) {
   return stored;
 }
 
+Loo loo(const Model& model, const Run& run, const LooOptions& options) {
+  auto result = loo(likelihood_at(model, draws_of(run)).log_likelihood, options);
+  if (!result) throw Error("the cross-validation was stopped");
+  return std::move(*result);
+}
+
 StoredLikelihood read_stored_likelihood(const fs::path& folder,
                                         const std::function<void(std::size_t, std::size_t)>& reading) {
   const ordered_json run = read_run_json(folder);
   require_posterior_draws(folder, run);
   const auto files = files_of_draws(folder);
+  if (!can_be_built(run))
+    return kept_likelihood(folder, run, read_stored_draws(files, [&](std::size_t done) {
+                             if (reading) reading(done, files.size());
+                           }));
   const Model model = build_again(folder, run);
   if (!model.log_likelihood) throw no_observations("the run in " + folder.string(), model);
   return likelihood_at(model, read_stored_draws(files, [&](std::size_t done) {

@@ -226,7 +226,7 @@ void KernelChain::keep_moves() {
 double KernelChain::take_acceptance() { return std::exchange(acceptance_, 0.0); }
 
 double KernelChain::draw(std::span<double> parameters) {
-  target_.constrain(state_.position, parameters);
+  target_.report(state_.position, stream_, steps_, parameters);
   return state_.value;
 }
 

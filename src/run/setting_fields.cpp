@@ -27,6 +27,10 @@ template <class T>
 struct Unwrapped<std::optional<T>> {
   using type = T;
 };
+template <class T>
+struct Unwrapped<Filled<T>> {
+  using type = T;
+};
 
 /// A field that JSON holds as it is.
 template <auto member>

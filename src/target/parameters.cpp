@@ -21,7 +21,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-void ParameterLayout::check(std::string_view name, Shape shape, std::size_t size) const {
+void ParameterLayout::check(std::string_view name, Shape shape, std::size_t size, std::size_t columns) const {
   if (name.empty()) {
     throw UsageError(fmt::format("parameter {} has an empty name; give it one", entries_.size() + 1));
   }
@@ -37,20 +37,22 @@ void ParameterLayout::check(std::string_view name, Shape shape, std::size_t size
         "parameter name '{}': names that end in two underscores belong to the columns of a draws file",
         name));
   }
-  if (std::any_of(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; })) {
+  if (has(name)) {
     throw UsageError(fmt::format("parameter '{}' is declared twice; choose another name for one", name));
   }
-  if (size == 0) throw UsageError(fmt::format("parameter '{}' has size 0; it must be at least 1", name));
-  if (size > most_numbers || (shape == Shape::square && size > most_numbers / size)) {
+  if (size == 0 || columns == 0)
+    throw UsageError(fmt::format("parameter '{}' has size 0; it must be at least 1", name));
+  const std::size_t across = shape == Shape::square ? size : columns;
+  if (size > most_numbers || across > most_numbers / size) {
     throw UsageError(
         fmt::format("parameter '{}' has size {}; at most {} numbers are possible", name, size, most_numbers));
   }
 }
 
 ParameterLayout::Place ParameterLayout::add(std::string_view name, Shape shape, std::size_t size,
-                                            std::size_t free_numbers) {
+                                            std::size_t free_numbers, std::size_t columns) {
   const Place place{dimension_, constrained_size_};
-  entries_.push_back({std::string(name), shape, size});
+  entries_.push_back({std::string(name), shape, size, shape == Shape::square ? size : columns, free_numbers});
   dimension_ += free_numbers;
   constrained_size_ += entries_.back().numbers();
   return place;
@@ -76,7 +78,7 @@ std::vector<std::string> ParameterLayout::names() const {
     } else if (e.shape == Shape::vector) {
       for (std::size_t k = 1; k <= e.size; ++k) result.push_back(fmt::format("{}.{}", e.name, k));
     } else {
-      for (std::size_t j = 1; j <= e.size; ++j) {
+      for (std::size_t j = 1; j <= e.columns; ++j) {
         for (std::size_t i = 1; i <= e.size; ++i) result.push_back(fmt::format("{}.{}.{}", e.name, i, j));
       }
     }
@@ -84,15 +86,38 @@ std::vector<std::string> ParameterLayout::names() const {
   return result;
 }
 
-std::vector<double> ParameterLayout::flatten(const NamedValues& values) const {
-  std::vector<std::string> declared;
-  for (const Entry& e : entries_) declared.push_back(e.name);
-  for (const auto& [name, numbers] : values) {
-    if (std::find(declared.begin(), declared.end(), name) == declared.end()) {
-      throw Error(
-          fmt::format("there is no parameter '{}'; the parameters are {}", name, fmt::join(declared, ", ")));
-    }
+std::vector<ParameterBlock> ParameterLayout::blocks() const {
+  std::vector<ParameterBlock> blocks;
+  for (const Entry& e : entries_)
+    if (e.free > 0) blocks.push_back({e.name, e.free});
+  return blocks;
+}
+
+ParameterLayout::Range ParameterLayout::range(std::string_view name) const {
+  std::size_t first = 0;
+  for (const Entry& e : entries_) {
+    if (e.name == name) return {first, e.numbers()};
+    first += e.numbers();
   }
+  throw UsageError(
+      fmt::format("there is no parameter '{}'; the parameters are {}", name, fmt::join(declared(), ", ")));
+}
+
+bool ParameterLayout::has(std::string_view name) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
+}
+
+std::vector<std::string> ParameterLayout::declared() const {
+  std::vector<std::string> names;
+  for (const Entry& e : entries_) names.push_back(e.name);
+  return names;
+}
+
+std::vector<double> ParameterLayout::flatten(const NamedValues& values) const {
+  for (const auto& [name, numbers] : values)
+    if (!has(name))
+      throw Error(fmt::format("there is no parameter '{}'; the parameters are {}", name,
+                              fmt::join(declared(), ", ")));
   std::vector<double> result;
   result.reserve(constrained_size_);
   for (const Entry& e : entries_) {

@@ -255,6 +255,13 @@ void AnyTarget::constrain(VectorView theta, std::span<double> out) const {
     std::copy(theta.begin(), theta.end(), out.begin());
 }
 
+void AnyTarget::report(VectorView theta, const Stream& stream, std::uint64_t step,
+                       std::span<double> out) const {
+  if (!model_->has_report()) return constrain(theta, out);
+  Random random(stream, step);
+  model_->report(theta, random, out);
+}
+
 AnyTarget AnyTarget::tempered(double temperature) const {
   if (!(temperature > 0) || !std::isfinite(temperature))
     throw UsageError(fmt::format("temperature {} is not usable: it must be a positive number", temperature));

@@ -13,6 +13,7 @@
 #include "onward/io/stan_csv.hpp"
 #include "onward/onward.hpp"
 #include "onward/record/earlier.hpp"
+#include "onward/record/stored_likelihood.hpp"
 #include "src/record/run_file.hpp"
 
 namespace onward::testing {
@@ -113,6 +114,78 @@ TEST_F(RecordTest, ARunInMemoryIsSaved) {
   save(run, path("saved"), "again", true);
   EXPECT_EQ(read_run_json(path("saved")).at("model").at("name"), "again");
   EXPECT_THAT(error_of([&] { ended_before_checkpoint(path("saved")); }), HasSubstr("no checkpoint"));
+}
+
+TEST_F(RecordTest, ARunSavesItselfInOneLineAndItsSettingsArePlain) {
+  RunSettings settings = quick;
+  settings.sampler = "pc-line-fmala";
+  settings.thin = {};
+  settings.warmup = 1000;
+  const onward::Run run = sample(normal(), settings);
+  run.save(path("saved"));
+  for (const char* file : {"run.json", "chain-1.csv", "chain-2.csv", "summary.json", "warmup.csv"})
+    EXPECT_TRUE(std::filesystem::exists(path("saved") / file)) << file;
+  const std::uint64_t seed = run.settings.seed;
+  const std::size_t thin = run.settings.thin, warmup = run.settings.warmup;
+  EXPECT_EQ(seed, 1u);
+  EXPECT_EQ(thin, run.thin());
+  EXPECT_EQ(warmup, 1000u);
+  EXPECT_TRUE(run.settings.metric.has_value());
+  const double acceptance = run.settings.target_acceptance;
+  EXPECT_GT(acceptance, 0);
+  EXPECT_THROW((void)static_cast<std::uint64_t>(RunSettings{}.seed), std::bad_optional_access);
+}
+
+TEST_F(RecordTest, QuantitiesAndLogLikelihoodsOfATargetGoToFilesAndToLoo) {
+  const std::vector<double> y{0.3, -0.7, 1.9, 0.1};
+  const auto one = [y](std::size_t i, auto mu) { return normal_lpdf(y[i], mu, 1.0); };
+  const auto known = target(Parameters{}.real("mu"),
+                            [=](auto mu) {
+                              auto f = normal_lpdf(mu, 0.0, 10.0);
+                              for (std::size_t i = 0; i < y.size(); ++i) f += one(i, mu);
+                              return f;
+                            })
+                         .generate(Quantities{}.vector("y_rep", 4),
+                                   [](auto& random, auto mu, auto y_rep) {
+                                     for (double& each : y_rep) each = random.normal(mu, 1.0);
+                                   })
+                         .log_likelihood("y", y.size(), one);
+  RunSettings settings{.sampler = "nuts", .warmup = 200, .draws = 200, .chains = 2, .seed = 4};
+  const Recorded recorded = record(onward::Model(known), settings,
+                                   {.folder = path("run"), .format = "csv,netcdf", .log_likelihood = true});
+  const onward::Run& run = recorded.run;
+  ASSERT_EQ(run.names.size(), 5u);
+  EXPECT_EQ(column(path("run/chain-2.csv"), 3), run.parameter(3)[1]) << "y_rep.3";
+  NetcdfReader posterior(path("run/draws.nc")), likelihood(path("run/draws.nc"), "log_likelihood");
+  ASSERT_EQ(posterior.variables().size(), 2u);
+  EXPECT_EQ(posterior.variables()[1].name, "y_rep");
+  EXPECT_EQ(posterior.variables()[1].shape, std::vector<std::size_t>{4});
+  EXPECT_EQ(posterior.column(1, 2), run.parameter(3));
+  ASSERT_EQ(likelihood.variables().size(), 1u);
+  EXPECT_EQ(likelihood.variables()[0].name, "y");
+  const auto third = likelihood.column(0, 2);
+  for (std::size_t d = 0; d < 200; ++d)
+    EXPECT_DOUBLE_EQ(third[1][d], normal_lpdf(y[2], run.parameter(0)[1][d], 1.0));
+
+  const Loo result = loo(onward::Model(known), run);
+  ASSERT_EQ(result.points.size(), 4u);
+  std::vector<double> by_hand;
+  for (const auto& chain : third) by_hand.insert(by_hand.end(), chain.begin(), chain.end());
+  EXPECT_NEAR(result.points[2].elpd, loo_point(by_hand, 2).elpd, 1e-12);
+  const StoredLikelihood stored = read_stored_likelihood(path("run"));
+  const auto again = loo(stored.log_likelihood);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->elpd.value, result.elpd.value) << "a model that cannot be built again";
+  EXPECT_THAT(error_of([&] { (void)loo(onward::Model(normal()), run); }), HasSubstr("log_likelihood()"));
+
+  // A run that was cut and goes on has the same quantities.
+  settings.draws = 100;
+  record(onward::Model(known), settings, {.folder = path("cut")});
+  EXPECT_THAT(error_of([&] { (void)read_stored_likelihood(path("cut")); }), HasSubstr("`log_likelihood`"));
+  settings.draws = 200;
+  const Recorded resumed =
+      record(onward::Model(known), settings, {.folder = path("cut"), .into = Recording::Into::resumed});
+  for (std::size_t c = 0; c < 2; ++c) EXPECT_EQ(resumed.run.chains[c].values, run.chains[c].values);
 }
 
 /// On a disk that is full no file can be made, but bytes of one that is there can be changed.

@@ -150,5 +150,20 @@ TEST(ParametrisedTarget, AddsTheJacobian) {
   EXPECT_DOUBLE_EQ(gradient[0], jet.slope);
 }
 
+TEST(ParametrisedTarget, AFlatDensityMayReturnAPlainNumber) {
+  auto flat = target(Parameters{}.real("x").interval("p", 0, 1), [](auto, auto) { return 3.0; });
+  auto same = target(Parameters{}.real("x").interval("p", 0, 1), [](auto x, auto) { return 3.0 + 0.0 * x; });
+  const std::vector<double> u{0.7, -0.4}, v{0.6, 0.8};
+  const Jet jet = flat.jet(u, v, Order::curvature), other = same.jet(u, v, Order::curvature);
+  EXPECT_DOUBLE_EQ(jet.value, other.value);
+  EXPECT_DOUBLE_EQ(jet.slope, other.slope);
+  EXPECT_DOUBLE_EQ(jet.curvature, other.curvature);
+  std::vector<double> gradient(2), expected(2);
+  EXPECT_DOUBLE_EQ(flat.reverse_gradient(u, gradient), jet.value);
+  same.reverse_gradient(u, expected);
+  EXPECT_EQ(gradient[0], 0);
+  EXPECT_DOUBLE_EQ(gradient[1], expected[1]);
+}
+
 }  // namespace
 }  // namespace onward

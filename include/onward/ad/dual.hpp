@@ -3,6 +3,7 @@
 
 #include "onward/ad/arithmetic.hpp"
 #include "onward/ad/chain.hpp"
+#include "onward/ad/no_plain_number.hpp"
 
 namespace onward {
 
@@ -18,6 +19,8 @@ struct Dual {
   template <ConstantFor<Dual> C>
   ONWARD_ALWAYS_INLINE constexpr Dual(const C& c) : value(ad::constant<T>(c)), slope(0) {}
   ONWARD_ALWAYS_INLINE constexpr Dual(const T& v, const S& s) : value(v), slope(s) {}
+
+  ONWARD_NO_PLAIN_NUMBER
 
   ONWARD_ALWAYS_INLINE constexpr Dual operator-() const { return {simd::neg(value), simd::neg(slope)}; }
   ONWARD_ALWAYS_INLINE constexpr Dual& operator+=(const Dual& b) {

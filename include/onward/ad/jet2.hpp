@@ -3,6 +3,7 @@
 
 #include "onward/ad/arithmetic.hpp"
 #include "onward/ad/chain.hpp"
+#include "onward/ad/no_plain_number.hpp"
 
 namespace onward {
 
@@ -21,6 +22,8 @@ struct Jet2 {
   ONWARD_ALWAYS_INLINE constexpr Jet2(const C& c) : value(ad::constant<T>(c)), slope(0), curvature(0) {}
   ONWARD_ALWAYS_INLINE constexpr Jet2(const T& v, const S& s, const S& c = S(0))
       : value(v), slope(s), curvature(c) {}
+
+  ONWARD_NO_PLAIN_NUMBER
 
   ONWARD_ALWAYS_INLINE constexpr Jet2 operator-() const {
     return {simd::neg(value), simd::neg(slope), simd::neg(curvature)};

@@ -11,6 +11,7 @@
 
 #include "onward/ad/arithmetic.hpp"
 #include "onward/ad/chain.hpp"
+#include "onward/ad/no_plain_number.hpp"
 
 namespace onward {
 
@@ -26,6 +27,8 @@ struct Reverse {
   template <ConstantFor<Reverse> C>
   constexpr Reverse(const C& c) : value(ad::constant<T>(c)) {}
   constexpr Reverse(const T& v, Index i) : value(v), index(i) {}
+
+  ONWARD_NO_PLAIN_NUMBER
 
   Reverse operator-() const;
   Reverse& operator+=(const Reverse& b);

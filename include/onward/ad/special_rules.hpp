@@ -25,6 +25,8 @@ constexpr double sqrt_half = 0.70710678118654752440;
 constexpr double inv_sqrt_two_pi = 0.39894228040143267794;
 constexpr double half_log_two_pi = 0.91893853320467274178;
 constexpr double log_pi = 1.14472988584940017414;
+constexpr double log_two = 0.69314718055994530942;
+constexpr double log_two_pi = 1.83787706640934548356;
 
 /// Φ(x), the standard normal distribution function.
 struct NormalCdf {

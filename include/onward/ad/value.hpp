@@ -4,6 +4,7 @@
 
 #include "onward/ad/arithmetic.hpp"
 #include "onward/ad/chain.hpp"
+#include "onward/ad/no_plain_number.hpp"
 
 namespace onward {
 
@@ -17,6 +18,8 @@ struct Value {
   ONWARD_ALWAYS_INLINE constexpr Value() = default;
   template <ConstantFor<Value> C>
   ONWARD_ALWAYS_INLINE constexpr Value(const C& c) : value(ad::constant<T>(c)) {}
+
+  ONWARD_NO_PLAIN_NUMBER
 
   ONWARD_ALWAYS_INLINE constexpr Value operator-() const { return {simd::neg(value)}; }
   ONWARD_ALWAYS_INLINE constexpr Value& operator+=(const Value& b) { return value += b.value, *this; }

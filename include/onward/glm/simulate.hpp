@@ -5,7 +5,7 @@
 #include <span>
 
 #include "onward/glm/family.hpp"
-#include "onward/random/stream.hpp"
+#include "onward/random/sequence.hpp"
 
 namespace onward::glm {
 
@@ -20,26 +20,7 @@ inline Stream stream_apart(std::uint64_t seed, Apart what, std::size_t number) {
   return {seed ^ static_cast<std::uint64_t>(what), static_cast<std::uint32_t>(number)};
 }
 
-/// Random numbers one after the other, from a place in a stream. Each takes a block of bits of its own.
-class RandomSequence {
- public:
-  RandomSequence(const Stream& stream, std::uint64_t step) : stream_(stream), step_(step) {}
-
-  double uniform() { return stream_.uniform(step_, Purpose::noise, next()); }
-  double normal() { return stream_.normal(step_, Purpose::noise, next()); }
-  /// Of scale 1. The shape is above 0.
-  double gamma(double shape);
-  /// Means above 1e8 are taken for those of a normal distribution, rounded.
-  double poisson(double mean);
-  /// Successes among `trials` with log odds eta; rounded normal numbers where the variance is above 1e8.
-  double binomial(double trials, double eta);
-
- private:
-  std::uint64_t next() { return next_ += 2; }  // two elements share a block
-
-  Stream stream_;
-  std::uint64_t step_, next_ = 0;
-};
+using onward::RandomSequence;
 
 /// What is expected at the predictor eta: a mean, a probability, a probability times the trials, or the mean
 /// number of an ordered class. Not for categorical.

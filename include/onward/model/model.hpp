@@ -28,6 +28,7 @@
 #include "onward/run/chain.hpp"
 #include "onward/run/run.hpp"
 #include "onward/table/table.hpp"
+#include "onward/target/reported.hpp"
 #include "onward/target/target.hpp"
 #include "onward/util/option.hpp"
 
@@ -130,7 +131,10 @@ struct Model {
   /// Any target. What is a Model is copied: to ask whether it is a target would ask that first.
   template <class T>
   requires(!std::same_as<std::remove_cvref_t<T>, Model>) explicit Model(T density)
-      : target(std::move(density)), names(target.names()) {}
+      : target(std::move(density)), names(target.names()) {
+    if constexpr (requires(const T& t) { t.observations(); })
+      set_observations(target.get_if<T>()->observations());
+  }
 
   std::size_t dimension() const { return target.dimension(); }
   /// What is reported, as arrays by name and shape.
@@ -141,6 +145,9 @@ struct Model {
   bool samples_itself(const RunSettings& settings) const;
   /// For run.json: the specification, and "derived".
   nlohmann::ordered_json to_json() const;
+
+ private:
+  void set_observations(const ObservationLikelihood* observations);
 };
 
 /// What building a model may depend on besides its specification.

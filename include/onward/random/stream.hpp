@@ -37,6 +37,7 @@ enum class Purpose : std::uint16_t {
   start = 4,              ///< starting points
   shuffle = 5,            ///< orders, permutations and choices between kinds of moves
   frame = 6,              ///< orthonormal frames of directions
+  generated = 7,          ///< quantities that are generated from a draw
 };
 
 /// The random numbers of one chain. A small value; every method is a pure function of its arguments.

@@ -13,6 +13,7 @@
 #include "onward/diagnostics/loo.hpp"
 #include "onward/io/stored_draws.hpp"
 #include "onward/model/model.hpp"
+#include "onward/run/run.hpp"
 
 namespace onward {
 
@@ -33,6 +34,10 @@ struct StoredLikelihood {
 
 /// Of a model at draws of its parameters. Throws Error if the model has no single observations.
 StoredLikelihood likelihood_at(const Model& model, StoredDraws draws);
+
+/// Leave-one-out cross-validation of a run in memory: `loo(onward::Model(target), run)`, for a target with a
+/// log_likelihood(). Throws Error if the model has no single observations.
+Loo loo(const Model& model, const Run& run, const LooOptions& options = {});
 
 /// Throws Error for a folder without a run or without draws, data that have changed, a model that has no
 /// single observations, and a run at a temperature other than 1. `reading` hears how many of all files of

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -97,9 +98,8 @@ enum class Ending { complete, interrupted, time_limit };
 
 /// Chains x draws with what is needed to repeat them.
 struct Run {
-  /// Resolved: seed, thin, warmup, metric and target_acceptance have values; seed(), thin() and warmup() give
-  /// them plainly. Only step_size stays empty when warm-up found it (ChainRecord::step_size has what it
-  /// found), and until_ess when it was not asked for.
+  /// Resolved: seed, thin, warmup, metric and target_acceptance have values. Only step_size stays empty when
+  /// warm-up found it (ChainRecord::step_size has what it found), and until_ess when it was not asked for.
   RunSettings settings;
   std::optional<Choice> choice;  ///< how the sampler was chosen, if it was
   std::size_t dimension = 0;
@@ -109,10 +109,10 @@ struct Run {
   double warmup_seconds = 0,
          sampling_seconds = 0;  ///< of the wall clock, shared out by what the chains' threads did
 
-  std::uint64_t seed() const { return settings.seed.value(); }
-  std::size_t thin() const { return settings.thin.value(); }      ///< steps from draw to draw
-  std::size_t warmup() const { return settings.warmup.value(); }  ///< steps
-  std::size_t draws() const;                                      ///< of the shortest chain
+  std::uint64_t seed() const { return settings.seed; }
+  std::size_t thin() const { return settings.thin; }      ///< steps from draw to draw
+  std::size_t warmup() const { return settings.warmup; }  ///< steps
+  std::size_t draws() const;                              ///< of the shortest chain
   Counts counts() const;
   Chains parameter(std::size_t index) const;
   /// A row for each parameter, over the chains that have draws.
@@ -131,6 +131,10 @@ struct Run {
   double steps_per_second() const;
   /// Of each chain that has draws; empty of a sampler that follows no trajectories.
   std::vector<ChainTrajectories> trajectories() const;
+  /// Writes the run to a folder of its own, as the program does: draws in CSV files, run.json, summary.json
+  /// and warmup.csv; save() in record/recording.hpp says more of it. `model` is what it is called there.
+  void save(const std::filesystem::path& folder, const std::string& model = "model",
+            bool replace = false) const;
 };
 
 /// Samples the target. Throws UsageError for settings that make no sense, Error if no chain can start.

@@ -27,6 +27,15 @@ struct Start {
   std::string word = {};  ///< given: stands for all these numbers in run.json, such as a file's name
 };
 
+/// A setting that may be left open and is filled in before a run begins: what a Run has is read as it is,
+/// `std::uint64_t seed = run.settings.seed`. Reading one that is still open throws std::bad_optional_access.
+template <class T>
+class Filled : public std::optional<T> {
+ public:
+  using std::optional<T>::optional;
+  operator const T&() const { return this->value(); }  // NOLINT: it stands for its value
+};  // assignment is by way of a new one: = 3, = std::nullopt, = {}
+
 /// Fields without a value are filled in by resolve(): see there.
 struct RunSettings {
   std::string sampler = "auto";          ///< auto: nuts, or what short pilots choose: see choice.hpp
@@ -39,19 +48,19 @@ struct RunSettings {
   nlohmann::ordered_json sampler_options = nlohmann::ordered_json::object();
   Vectors vectors = Vectors::held;  ///< regenerated: a large network's directions are never in memory
   std::string directions = "auto";  ///< as make_directions() has them
-  std::optional<double> target_acceptance = {};
+  Filled<double> target_acceptance = {};
 
-  std::optional<std::size_t> warmup = {};  ///< steps; by usual_warmup() without a value
-  std::size_t draws = 1000;                ///< kept, per chain
-  std::optional<std::size_t> thin = {};    ///< steps from draw to draw; a sweep without a value
+  Filled<std::size_t> warmup = {};  ///< steps; by usual_warmup() without a value
+  std::size_t draws = 1000;         ///< kept, per chain
+  Filled<std::size_t> thin = {};    ///< steps from draw to draw; a sweep without a value
   std::size_t chains = 4;
-  std::size_t threads = 0;                 ///< 0: as many as chains and cores allow
-  std::optional<std::uint64_t> seed = {};  ///< without a value one is taken from the system, and reported
+  std::size_t threads = 0;          ///< 0: as many as chains and cores allow
+  Filled<std::uint64_t> seed = {};  ///< without a value one is taken from the system, and reported
   Start start = {};
-  std::optional<MetricKind> metric = {};  ///< without a value: none if the step size is fixed, else by
-                                          ///< default_metric()
-  double temperature = 1;                 ///< samples density^(1/T)
-  double max_seconds = 0;                 ///< 0: no limit
+  Filled<MetricKind> metric = {};  ///< without a value: none if the step size is fixed, else by
+                                   ///< default_metric()
+  double temperature = 1;          ///< samples density^(1/T)
+  double max_seconds = 0;          ///< 0: no limit
   /// Go on until the bulk and tail ESS of every parameter are so large and R-hat is below 1.01; `draws` is
   /// then the most a chain makes. Judged after `min_draws` of each chain, then after twice as many each time.
   std::optional<double> until_ess = {};

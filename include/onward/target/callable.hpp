@@ -10,8 +10,11 @@
 
 #include "onward/ad/ad.hpp"
 #include "onward/error.hpp"
+#include "onward/target/checks.hpp"
 #include "onward/target/line_view.hpp"
 #include "onward/target/parameters.hpp"
+#include "onward/target/reject.hpp"
+#include "onward/target/reported.hpp"
 #include "onward/target/target.hpp"
 
 namespace onward {
@@ -128,8 +131,11 @@ class CallableTarget {
 ///
 ///     auto target = onward::target(2, [](const auto& t) { return -0.5 * (t[0] * t[0] + t[1] * t[1]); });
 template <class F>
-CallableTarget<F> target(std::size_t dimension, F f, std::vector<std::string> names = {}) {
-  return CallableTarget<F>(dimension, std::move(f), std::move(names));
+auto target(std::size_t dimension, F f, std::vector<std::string> names = {}) {
+  if constexpr (detail::good_callable<F>())
+    return CallableTarget<F>(dimension, std::move(f), std::move(names));
+  else
+    return detail::NoTarget{};
 }
 
 /// A target over declared parameters: f gets one constrained argument a parameter, the Jacobian is added, and
@@ -143,6 +149,17 @@ class ParametrisedTarget : public CallableTarget<ParametrisedDensity<P, F>> {
   const P& parameters() const { return this->callable().parameters(); }
   std::vector<std::string> names() const { return parameters().names(); }
   void constrain(VectorView theta, std::span<double> out) const { parameters().constrain(theta, out); }
+
+  /// The same target that reports more of its draws, or less: see Reported.
+  template <class... Kinds, class G>
+  auto generate(const Quantities<Kinds...>& quantities, G g) const {
+    return Reported(*this).generate(quantities, std::move(g));
+  }
+  auto hide(std::initializer_list<std::string_view> names) const { return Reported(*this).hide(names); }
+  template <class G>
+  auto log_likelihood(std::string name, std::size_t count, G g) const {
+    return Reported(*this).log_likelihood(std::move(name), count, std::move(g));
+  }
 };
 
 /// A target from declared parameters and a log density over them:
@@ -150,8 +167,11 @@ class ParametrisedTarget : public CallableTarget<ParametrisedDensity<P, F>> {
 ///     auto target = onward::target(onward::Parameters{}.real("mu").positive("tau"), [](auto mu, auto tau) {
 ///     ... });
 template <class... Kinds, class F>
-ParametrisedTarget<Parameters<Kinds...>, F> target(Parameters<Kinds...> parameters, F f) {
-  return {std::move(parameters), std::move(f)};
+auto target(Parameters<Kinds...> parameters, F f) {
+  if constexpr (detail::good_density<F, Parameters<Kinds...>>())
+    return ParametrisedTarget<Parameters<Kinds...>, F>(std::move(parameters), std::move(f));
+  else
+    return detail::NoTarget{};
 }
 
 }  // namespace onward

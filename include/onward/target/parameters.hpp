@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "onward/ad/scratch.hpp"
+#include "onward/target/parameter_block.hpp"
 #include "onward/target/transform.hpp"
 
 namespace onward {
@@ -55,12 +57,25 @@ class ParameterLayout {
   /// faster.
   std::vector<std::string> names() const;
 
+  /// The parameters, with how many free numbers each has.
+  std::vector<ParameterBlock> blocks() const;
+
+  /// A parameter's constrained numbers in the order of names().
+  struct Range {
+    std::size_t first, count;
+  };
+  /// Throws UsageError, with the names that there are, for one that is not declared.
+  Range range(std::string_view name) const;
+  bool has(std::string_view name) const;
+  /// What is declared, in its order.
+  std::vector<std::string> declared() const;
+
   /// All constrained numbers in the order of names(); throws Error for a name that is unknown or missing and
   /// for a wrong count of numbers.
   std::vector<double> flatten(const NamedValues& values) const;
 
  protected:
-  enum class Shape { scalar, vector, square };
+  enum class Shape { scalar, vector, square, matrix };
 
   /// Where a parameter's numbers lie: free ones in u, constrained ones in the flat vector.
   struct Place {
@@ -69,9 +84,10 @@ class ParameterLayout {
   };
 
   /// Throws UsageError when a name is not fit for a new parameter, or a size (of a vector, or a matrix's
-  /// rows).
-  void check(std::string_view name, Shape shape, std::size_t size) const;
-  Place add(std::string_view name, Shape shape, std::size_t size, std::size_t free_numbers);
+  /// rows; `columns` is of matrices that are not square).
+  void check(std::string_view name, Shape shape, std::size_t size, std::size_t columns = 1) const;
+  Place add(std::string_view name, Shape shape, std::size_t size, std::size_t free_numbers,
+            std::size_t columns = 1);
   const std::string& name(std::size_t index) const { return entries_[index].name; }
   void check_counts(std::size_t free_numbers, std::size_t constrained_numbers) const;
 
@@ -79,8 +95,10 @@ class ParameterLayout {
   struct Entry {
     std::string name;
     Shape shape;
-    std::size_t size;  ///< of a vector; the rows of a square matrix
-    std::size_t numbers() const { return shape == Shape::square ? size * size : size; }
+    std::size_t size;  ///< of a vector; the rows of a matrix
+    std::size_t columns;
+    std::size_t free;
+    std::size_t numbers() const { return size * columns; }
   };
   std::vector<Entry> entries_;
   std::size_t dimension_ = 0;
@@ -103,6 +121,10 @@ struct ScalarParameter {
   template <class T>
   T argument(std::span<const T> u, T* /*scratch*/, T& log_jacobian) const {
     return transform.constrain(u[free], log_jacobian);
+  }
+  template <class T>
+  T view(const T* x) const {
+    return x[constrained];
   }
   template <class T>
   void constrain(std::span<const T> u, T* x, T& log_jacobian) const {
@@ -132,6 +154,10 @@ struct RepeatedParameter {
     return {scratch + constrained, size};
   }
   template <class T>
+  std::span<const T> view(const T* x) const {
+    return {x + constrained, size};
+  }
+  template <class T>
   void constrain(std::span<const T> u, T* x, T& log_jacobian) const {
     for (std::size_t k = 0; k < size; ++k) {
       x[constrained + k] = transform.constrain(u[free + k], log_jacobian);
@@ -159,10 +185,14 @@ struct JointParameter {
   template <class T>
   Argument<T> argument(std::span<const T> u, T* scratch, T& log_jacobian) const {
     constrain(u, scratch, log_jacobian);
+    return view<T>(scratch);
+  }
+  template <class T>
+  Argument<T> view(const T* x) const {
     if constexpr (is_matrix) {
-      return {scratch + constrained, transform.rows(), transform.rows()};
+      return {x + constrained, transform.rows(), transform.rows()};
     } else {
-      return {scratch + constrained, transform.size()};
+      return {x + constrained, transform.size()};
     }
   }
   template <class T>
@@ -174,29 +204,6 @@ struct JointParameter {
     transform.unconstrain(x.subspan(constrained, transform.size()),
                           u.subspan(free, transform.unconstrained_size()), name);
   }
-};
-
-/// Room for constrained vectors during one evaluation. Each thread keeps one buffer for each scalar type and
-/// lends it out, so that only a thread's first evaluation allocates. A density evaluated inside another one's
-/// evaluation finds the buffer lent and gets one of its own.
-template <class T>
-class Scratch {
- public:
-  explicit Scratch(std::size_t size) {
-    numbers_.swap(kept());
-    if (numbers_.size() < size) numbers_.resize(size);
-  }
-  ~Scratch() { numbers_.swap(kept()); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  T* data() { return numbers_.data(); }
-
- private:
-  static std::vector<T>& kept() {
-    thread_local std::vector<T> numbers;
-    return numbers;
-  }
-  std::vector<T> numbers_;
 };
 
 }  // namespace detail
@@ -287,6 +294,16 @@ class Parameters : public ParameterLayout {
     for (std::size_t k = 0; k < x.size(); ++k) out[k] = x[k].value;
   }
 
+  /// One argument for each parameter, as a log density has them, of constrained values in the order of
+  /// names().
+  auto arguments(std::span<const double> values) const {
+    return std::apply(
+        [&](const Kinds&... kind) {
+          return std::tuple<typename Kinds::template Argument<double>...>{kind.view(values.data())...};
+        },
+        kinds_);
+  }
+
   /// The free vector of constrained values given in the order of names(). Throws Error naming the parameter,
   /// its value and what is allowed.
   std::vector<double> unconstrain(std::span<const double> values) const {
@@ -298,6 +315,23 @@ class Parameters : public ParameterLayout {
   }
   /// The same from values by name.
   std::vector<double> unconstrain(const NamedValues& values) const { return unconstrain(flatten(values)); }
+
+  /// Whether a log density returns a plain number, whatever its arguments.
+  template <class F>
+  static constexpr bool is_flat() {
+    if constexpr (std::is_invocable_v<const F&, typename Kinds::template Argument<Value<double>>...>)
+      return std::is_arithmetic_v<
+          std::invoke_result_t<const F&, typename Kinds::template Argument<Value<double>>...>>;
+    else
+      return false;
+  }
+  /// The number that it returns there.
+  template <class F>
+  double flat_density(std::span<const Value<double>> u, const F& density) const {
+    double value = 0;
+    (void)log_density(u, [&](const auto&... arguments) { return value = density(arguments...); });
+    return value;
+  }
 
   /// The log density over free vectors: density(arguments...) + log|dx/du|. The callable gets one argument
   /// for each declared parameter, in that order; what spans and views point to is gone after the call. No
@@ -318,7 +352,7 @@ class Parameters : public ParameterLayout {
             return T(std::apply(density, std::move(arguments))) + log_jacobian;
           };
           if constexpr ((Kinds::needs_scratch || ...)) {
-            detail::Scratch<T> scratch(constrained_size());
+            ad::Scratch<T> scratch(constrained_size());
             return evaluate(scratch.data());
           } else {
             return evaluate(nullptr);
@@ -383,10 +417,31 @@ class ParametrisedDensity {
 
   template <class T>
   T operator()(std::span<const T> u) const {
-    return parameters_.log_density(u, density_);
+    if constexpr (is_flat<T>())
+      return flat(u);
+    else
+      return parameters_.log_density(u, density_);
   }
 
  private:
+  // One that returns a plain number is flat: it need not be asked with numbers that carry derivatives, and if
+  // that is a mistake (a branch that returns -infinity) the compiler says so once.
+  template <class T>
+  static constexpr bool is_flat() {
+    if constexpr (std::is_same_v<scalar_t<T>, double> && AdScalar<T> && !std::is_same_v<T, Value<double>>)
+      return P::template is_flat<F>();
+    else
+      return false;
+  }
+  template <class T>
+  T flat(std::span<const T> u) const {
+    ad::Scratch<Value<double>, F> scratch(u.size());
+    for (std::size_t i = 0; i < u.size(); ++i) scratch.data()[i] = Value<double>(value_of(u[i]));
+    const std::span<const Value<double>> place(scratch.data(), u.size());
+    const auto nothing = [](const auto&...) { return 0.0; };
+    return parameters_.log_density(u, nothing) + parameters_.flat_density(place, density_);
+  }
+
   P parameters_;
   F density_;
 };

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "onward/random/random.hpp"
 #include "onward/target/direction.hpp"
 #include "onward/target/jet.hpp"
 #include "onward/target/parameter_block.hpp"
@@ -40,6 +41,8 @@ namespace onward {
 /// - `std::vector<std::string> names()`: what the parameters are called in output, Stan style ("theta.1");
 /// - `void constrain(theta, out)`: from the space that is sampled to the parameters, out.size() ==
 /// names().size();
+/// - `void report(theta, Random& random, out)`: the same as constrain(), with random numbers that belong to
+/// the draw, if what is reported is random;
 /// - `std::vector<ParameterBlock> blocks()`: which parameters, as they are sampled, belong together; without
 /// it those of one name do;
 /// - `void use_pool(std::shared_ptr<ThreadPool>)`: threads that share the work of an evaluation. Its bits
@@ -92,6 +95,11 @@ concept HasNames = requires(const T& t) {
 template <class T>
 concept HasConstrain = requires(const T& t, VectorView theta, std::span<double> out) {
   t.constrain(theta, out);
+};
+
+template <class T>
+concept HasReport = requires(const T& t, VectorView theta, Random& random, std::span<double> out) {
+  t.report(theta, random, out);
 };
 
 template <class T>
@@ -203,6 +211,8 @@ class AnyTarget {
 
   std::vector<std::string> names() const;
   void constrain(VectorView theta, std::span<double> out) const;
+  /// What is reported of a draw that a chain made at this step of its stream.
+  void report(VectorView theta, const Stream& stream, std::uint64_t step, std::span<double> out) const;
   /// The model's own; empty if it offers none.
   std::vector<ParameterBlock> blocks() const { return model_->blocks(); }
 
@@ -246,6 +256,8 @@ class AnyTarget {
     virtual std::vector<ParameterBlock> blocks() const = 0;
     virtual void use_pool(std::shared_ptr<ThreadPool> pool) = 0;
     virtual bool has_use_for_pool() const = 0;
+    virtual bool has_report() const = 0;
+    virtual void report(VectorView theta, Random& random, std::span<double> out) const = 0;
   };
 
   template <class T>
@@ -329,6 +341,11 @@ class AnyTarget {
     bool has_constrain() const override { return HasConstrain<T>; }
     void constrain([[maybe_unused]] VectorView theta, [[maybe_unused]] std::span<double> out) const override {
       if constexpr (HasConstrain<T>) target.constrain(theta, out);
+    }
+    bool has_report() const override { return HasReport<T>; }
+    void report([[maybe_unused]] VectorView theta, [[maybe_unused]] Random& random,
+                [[maybe_unused]] std::span<double> out) const override {
+      if constexpr (HasReport<T>) target.report(theta, random, out);
     }
     std::vector<ParameterBlock> blocks() const override {
       if constexpr (HasBlocks<T>)

@@ -1,0 +1,28 @@
+# Compiles a small program with a mistake that people make, and checks what the compiler says: the first error must be
+# the line that the program's first comment has, and the whole complaint no longer than its second says.
+file(STRINGS ${PROGRAM} says REGEX "^// says: ")
+file(STRINGS ${PROGRAM} most REGEX "^// lines: ")
+string(REPLACE "// says: " "" says "${says}")
+string(REPLACE "// lines: " "" most "${most}")
+set(flags)
+foreach(folder ${INCLUDES})
+  list(APPEND flags -isystem ${folder})
+endforeach()
+# Our own folder is no system's: the compiler must say what it has to say of it.
+execute_process(COMMAND ${COMPILER} -std=c++20 -fsyntax-only -fdiagnostics-color=never -I${SOURCE}/include ${flags} ${PROGRAM}
+  RESULT_VARIABLE result ERROR_VARIABLE words OUTPUT_QUIET)
+string(REGEX MATCHALL "\n" ends "${words}")
+list(LENGTH ends lines)
+if(lines GREATER most)
+  message(FATAL_ERROR "${lines} lines, more than ${most}:\n${words}")
+endif()
+if(says STREQUAL "")
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "this should compile:\n${words}")
+  endif()
+  return()
+endif()
+string(REGEX MATCH "error: [^\n]*" first "${words}")
+if(NOT first MATCHES "${says}")
+  message(FATAL_ERROR "the first error is not '${says}':\n${words}")
+endif()
