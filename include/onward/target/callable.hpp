@@ -36,15 +36,15 @@ class CallableTarget {
   Jet jet(VectorView theta, VectorView v, Order order) {
     switch (order) {
       case Order::value: {
-        const auto f = evaluate<Value<double>>(theta, v, values_);
+        const auto f = evaluate(LineView<Value<double>>(theta, v, values_));
         return {f.value, 0, 0};
       }
       case Order::slope: {
-        const auto f = evaluate<Dual<double>>(theta, v, duals_);
+        const auto f = evaluate(LineView<Dual<double>>(theta, v, duals_));
         return {f.value, f.slope, 0};
       }
       case Order::curvature: {
-        const auto f = evaluate<Jet2<double>>(theta, v, jets_);
+        const auto f = evaluate(LineView<Jet2<double>>(theta, v, jets_));
         return {f.value, f.slope, f.curvature};
       }
     }
@@ -54,11 +54,11 @@ class CallableTarget {
   /// Jets along two lines through theta in one pass: the same bits as one after the other.
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
     if (order == Order::curvature) {
-      const auto f = evaluate_pair<Jet2<double, TwoTangents>>(theta, v, w, jet_pairs_);
+      const auto f = evaluate(LineView<Jet2<double, TwoTangents>>(theta, v, w, jet_pairs_));
       return {{f.value, f.slope.first(), f.curvature.first()},
               {f.value, f.slope.second(), f.curvature.second()}};
     }
-    const auto f = evaluate_pair<Dual<double, TwoTangents>>(theta, v, w, dual_pairs_);
+    const auto f = evaluate(LineView<Dual<double, TwoTangents>>(theta, v, w, dual_pairs_));
     return {{f.value, f.slope.first(), 0}, {f.value, f.slope.second(), 0}};
   }
 
@@ -71,21 +71,17 @@ class CallableTarget {
   static constexpr std::size_t forward_gradient_limit = 4 * simd::lanes_v<simd::Batch<double>>;
 
   double forward_gradient(VectorView theta, std::span<double> out) {
-    using Tangents = simd::Batch<double>;
-    using T = Dual<double, Tangents>;
-    constexpr std::size_t lanes = simd::lanes_v<Tangents>;
-    chunk_.resize(dimension_);
+    using T = Dual<double, AxisTangents>;
+    constexpr std::size_t lanes = simd::lanes_v<AxisTangents>;
     double value = 0;
-    for (std::size_t begin = 0; begin < dimension_; begin += lanes) {
-      for (std::size_t i = 0; i < dimension_; ++i) {
-        alignas(Tangents) double unit[lanes] = {};
-        if (i >= begin && i < begin + lanes) unit[i - begin] = 1;
-        chunk_[i] = T(theta[i], Tangents::load_aligned(unit));
-      }
-      const T f = f_(std::span<const T>(chunk_));
+    for (std::size_t first = 0; first < dimension_; first += lanes) {
+      const T f = evaluate(LineView<T>(theta, first, chunk_));
       value = f.value;
-      for (std::size_t i = begin; i < dimension_ && i < begin + lanes; ++i)
-        out[i] = simd::lane(f.slope, i - begin);
+      const std::size_t left = dimension_ - first;
+      if (left >= lanes)
+        f.slope.store_unaligned(&out[first]);
+      else
+        simd::store_partial(&out[first], left, f.slope);
     }
     return value;
   }
@@ -96,17 +92,7 @@ class CallableTarget {
 
  private:
   template <class T>
-  T evaluate(VectorView theta, VectorView v, std::vector<T>& scratch) {
-    const LineView<T> view(theta, v, scratch);
-    if constexpr (std::is_invocable_v<F&, const LineView<T>&>)
-      return f_(view);
-    else
-      return f_(std::span<const T>(view));
-  }
-
-  template <class T>
-  T evaluate_pair(VectorView theta, VectorView v, VectorView w, std::vector<T>& scratch) {
-    const LineView<T> view(theta, v, w, scratch);
+  T evaluate(const LineView<T>& view) {
     if constexpr (std::is_invocable_v<F&, const LineView<T>&>)
       return f_(view);
     else
@@ -121,7 +107,7 @@ class CallableTarget {
   std::vector<Jet2<double>> jets_;
   std::vector<Dual<double, TwoTangents>> dual_pairs_;
   std::vector<Jet2<double, TwoTangents>> jet_pairs_;
-  std::vector<Dual<double, simd::Batch<double>>> chunk_;
+  std::vector<Dual<double, AxisTangents>> chunk_;
 };
 
 /// A target of that dimension from a log density, up to a constant:

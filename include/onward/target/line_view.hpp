@@ -3,6 +3,7 @@
 // holds no copies: filling an array just before a model reads it in wider loads would stall the processor
 // (measured: 2.5 times the price of a jet of the funnel with 100 x's).
 
+#include <array>
 #include <cstddef>
 #include <iterator>
 #include <span>
@@ -21,8 +22,25 @@ using scalar_of = std::remove_cvref_t<decltype(std::declval<View>()[0])>;
 /// Tangents along two lines through one place, carried by one pass.
 using TwoTangents = simd::Two;
 
-/// T is Value<Real>, Dual<Real> or Jet2<Real> with Real = double, or a SIMD batch whose lanes are chains; or
-/// Dual<double, TwoTangents> or Jet2<double, TwoTangents>, for two directions v and w at once.
+/// Tangents along as many axes as a register has lanes: a stretch of the gradient from one pass.
+using AxisTangents = simd::Batch<double>;
+
+/// The tangents of entry i of a vector along the axes first, first + 1, ...: a 1 in lane i - first, if there
+/// is such a lane. They are read from a table at an offset, so that nothing is written before it is read.
+inline AxisTangents axis_tangents(std::size_t i, std::size_t first) {
+  constexpr std::size_t lanes = simd::lanes_v<AxisTangents>;
+  alignas(64) static constexpr auto table = [] {
+    std::array<double, 2 * lanes> numbers{};
+    numbers[lanes] = 1;
+    return numbers;
+  }();
+  const std::size_t lane = i - first;  // wraps around below first
+  return AxisTangents::load_unaligned(table.data() + (lanes - (lane < lanes ? lane : lanes)));
+}
+
+/// T is Value<Real>, Dual<Real> or Jet2<Real> with Real = double, or a SIMD batch whose lanes are chains;
+/// Dual<double, TwoTangents> or Jet2<double, TwoTangents>, for two directions v and w at once; or
+/// Dual<double, AxisTangents>, for as many axes.
 /// Elements come by value: t[i], range-for, begin() and end(). data() fills scratch memory at its first use,
 /// for models that need an array (an Eigen::Map, say).
 template <class T>
@@ -36,6 +54,14 @@ class LineView {
   LineView(std::span<const Real> theta, std::span<const Real> v, std::span<const Real> w,
            std::vector<T>& scratch)
       : theta_(theta.data()), v_(v.data()), w_(w.data()), size_(theta.size()), scratch_(&scratch) {}
+  /// Along the axes first, first + 1, ...
+  LineView(std::span<const Real> theta, std::size_t first, std::vector<T>& scratch)
+      : theta_(theta.data()),
+        v_(nullptr),
+        w_(nullptr),
+        size_(theta.size()),
+        first_(first),
+        scratch_(&scratch) {}
 
   T operator[](std::size_t i) const { return at(i); }
   std::size_t size() const { return size_; }
@@ -76,6 +102,8 @@ class LineView {
       return T(theta_[i]);
     else if constexpr (std::is_same_v<T, Dual<Real>>)
       return T(theta_[i], v_[i]);
+    else if constexpr (std::is_same_v<T, Dual<double, AxisTangents>>)
+      return T(theta_[i], axis_tangents(i, first_));
     else if constexpr (std::is_same_v<T, Dual<double, TwoTangents>>)
       return T(theta_[i], TwoTangents(v_[i], w_[i]));
     else if constexpr (std::is_same_v<T, Jet2<double, TwoTangents>>)
@@ -88,6 +116,7 @@ class LineView {
   const Real* v_;
   const Real* w_;
   std::size_t size_;
+  std::size_t first_ = 0;
   std::vector<T>* scratch_;
 };
 
