@@ -2,6 +2,7 @@
 // A target from one generic callable: the user writes the log density once, over any scalar type, and gets
 // values, jets and gradients from it.
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -77,17 +78,14 @@ class CallableTarget {
     for (std::size_t first = 0; first < dimension_; first += lanes) {
       const T f = evaluate(LineView<T>(theta, first, chunk_));
       value = f.value;
-      const std::size_t left = dimension_ - first;
-      if (left >= lanes)
-        f.slope.store_unaligned(&out[first]);
-      else
-        simd::store_partial(&out[first], left, f.slope);
+      simd::store_partial(&out[first], std::min(lanes, dimension_ - first), f.slope);
     }
     return value;
   }
 
   double reverse_gradient(VectorView theta, std::span<double> out) {
-    return onward::gradient(f_, theta, out);
+    tape_.start(theta);
+    return ad::gradient_on(tape_, out, [&] { return record(theta); });
   }
 
  private:
@@ -99,6 +97,11 @@ class CallableTarget {
       return f_(std::span<const T>(view));
   }
 
+  // In a frame of its own, where the registers are all for the model.
+  [[gnu::noinline]] Reverse<double> record(VectorView theta) {
+    return evaluate(LineView<Reverse<double>>(theta));
+  }
+
   std::size_t dimension_;
   F f_;
   std::vector<std::string> names_;
@@ -108,6 +111,7 @@ class CallableTarget {
   std::vector<Dual<double, TwoTangents>> dual_pairs_;
   std::vector<Jet2<double, TwoTangents>> jet_pairs_;
   std::vector<Dual<double, AxisTangents>> chunk_;
+  Tape<double> tape_;
 };
 
 /// A target of that dimension from a log density, up to a constant:
