@@ -102,6 +102,105 @@ TEST(AdReverse, ConstantsAndUnusedVariablesHaveNoGradient) {
   EXPECT_EQ(g[0], 0);
 }
 
+/// What writes nodes, and what does not.
+TEST(AdReverse, OnlyNumbersOfDifferentNodesMeetOnTheTape) {
+  using std::exp, std::sqrt;
+  const std::vector<double> theta{0.5, 2.0, -1.0};
+  Tape<double> tape;
+  const auto nodes = [&](const auto& f) {
+    const Tape<double>::Active active(tape);
+    tape.start(theta);
+    const Reverse<double> y = f(tape.entry(0), tape.entry(1), tape.entry(2));
+    tape.sweep(y);
+    return tape.counts().nodes;
+  };
+  EXPECT_EQ(nodes([](auto x, auto, auto) { return 3 * exp(-x) / 2 + 1; }), 0u);
+  EXPECT_EQ(nodes([](auto x, auto, auto) { return (x * x - exp(x)) / (1 + x) + sqrt(x) - 1 / x; }), 0u);
+  EXPECT_EQ(nodes([](auto x, auto y, auto) { return x * y; }), 1u);
+  EXPECT_EQ(nodes([](auto x, auto y, auto) { return exp(x * y) * (x * y); }), 3u);  // x * y is made twice
+  EXPECT_EQ(nodes([](auto x, auto y, auto z) {
+              auto sum = 0.0 * x;
+              for (int i = 0; i < 10; ++i) sum += 2 * x;
+              return sum + y - z;
+            }),
+            2u);
+}
+
+/// A sum that is used while it grows, long ones, and sums in sums.
+TEST(AdReverse, SumsThatAreUsedOnTheWay) {
+  const auto f = [](auto t) {
+    using T = std::remove_cvref_t<decltype(t[0])>;
+    using std::exp;
+    T outer(0.0), inner(0.0);
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      const T copy = outer;
+      outer += t[i] * t[(i + 1) % t.size()];
+      inner -= outer * t[i];
+      if (i % 3 == 0) outer -= 0.5 * exp(0.1 * copy);
+      if (i % 4 == 0) outer += inner;
+    }
+    return outer * inner + outer;
+  };
+  const auto theta = start(13, 0.3);
+  std::vector<double> g(theta.size());
+  gradient(f, std::span<const double>(theta), std::span<double>(g));
+  for (std::size_t k = 0; k < theta.size(); ++k) {
+    std::vector<Dual<double>> x(theta.begin(), theta.end());
+    x[k].slope = 1;
+    const Dual<double> y = f(std::span<const Dual<double>>(x));
+    EXPECT_NEAR(g[k], y.slope, 1e-12 * (1 + std::abs(y.slope))) << k;
+  }
+}
+
+/// Infinite derivatives of what is multiplied by 0 before or after do no harm, wherever the 0 is met.
+TEST(AdReverse, ZeroTimesInfinityIsZero) {
+  const std::vector<double> theta{0.0, 4.0};
+  std::vector<double> g(2, nan);
+  const auto of = [&](const auto& f) {
+    gradient(f, std::span<const double>(theta), std::span<double>(g));
+    return g;
+  };
+  using testing::ElementsAre;
+  const auto root_of_sum = [](auto t) {  // the sum has a node; its root an infinite derivative
+    using std::sqrt;
+    return 0.0 * sqrt(t[0] + 0.0 * t[1]) + t[1];
+  };
+  EXPECT_THAT(of(root_of_sum), ElementsAre(0, 1));
+  const auto met_in_the_sweep = [](auto t) {
+    using std::sqrt;
+    const auto edge = sqrt(t[0]) * t[1];              // a node with an infinite derivative
+    return (edge - t[1]) * (t[0] * t[1]) + 3 * t[1];  // whose adjoint is 0
+  };
+  EXPECT_THAT(of(met_in_the_sweep), ElementsAre(-16, 3));
+  const auto zero_inside = [](auto t) {  // 0 is on the tape, infinity comes later
+    using std::sqrt;
+    return sqrt((0.0 * t[0]) * t[0] + 0.0 * t[1]) + t[1];
+  };
+  EXPECT_THAT(of(zero_inside), ElementsAre(0, 1));
+  const auto not_a_number = [](auto t) {
+    using std::log;
+    return log(t[0] - t[1]) * t[1];  // and no density here
+  };
+  EXPECT_TRUE(std::isnan(gradient(not_a_number, std::span<const double>(theta), std::span<double>(g))));
+}
+
+/// A density that asks for another gradient while it is evaluated.
+TEST(AdReverse, TapesWithinTapes) {
+  const std::vector<double> theta{0.3, 0.7};
+  std::vector<double> g(2), inner(2);
+  const auto outer = [&](auto t) {
+    Tape<double> other;
+    const auto first = t[0] * t[1];
+    gradient([](auto u) { return u[0] * u[0] * u[1]; }, std::span<const double>(theta),
+             std::span<double>(inner), other);
+    return first * t[0];
+  };
+  gradient(outer, std::span<const double>(theta), std::span<double>(g));
+  EXPECT_DOUBLE_EQ(g[0], 2 * 0.3 * 0.7);
+  EXPECT_DOUBLE_EQ(g[1], 0.09);
+  EXPECT_DOUBLE_EQ(inner[0], 2 * 0.3 * 0.7);
+}
+
 TEST(AdReverse, ForwardTypesDoNotAllocate) {
   const auto theta = start(50, 0);
   std::vector<Jet2<double>> x(theta.begin(), theta.end());

@@ -204,14 +204,20 @@ constexpr auto log_sum_exp(const R& range) {
   using T = scalar_t<X>;
   if (std::begin(range) == std::end(range)) return X(ad::neg_infinity<T>());
   X high = *std::begin(range);
-  if constexpr (std::same_as<X, Reverse<T>>) {  // one node an entry, with its weight
+  if constexpr (std::same_as<X, Reverse<T>>) {  // one node, with a weight for each entry
     for (const X& x : range) high.value = simd::select(x.value > high.value, x.value, high.value);
     const T rest = ad::sum_of_others(range, high.value);
-    X result = T(high.value + simd::log1p(rest));
+    const auto count = static_cast<std::size_t>(std::distance(std::begin(range), std::end(range)));
+    Tape<T>& tape = Tape<T>::active();
+    tape.begin();
+    const auto list = tape.add_list(count);
+    std::size_t k = 0;
     for (const X& x : range) {
       const T weight = simd::exp(ad::gap(x.value, high.value)) / (T(1) + rest);
-      result = Tape<T>::record(result.value, result, T(1), x, weight);
+      list.weights[k] = ad::product(x.scale, weight);
+      list.parents[k++] = x.index;
     }
+    const X result = tape.end(high.value + simd::log1p(rest));
     return result;
   } else {
     for (const X& x : range) high = ad::choose(value_of(x) > value_of(high), x, high);

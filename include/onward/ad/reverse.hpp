@@ -1,186 +1,118 @@
 #pragma once
-// Reverse: whole gradients for the baseline sampler that needs them (MALA). Every operation is written on a
-// tape; a sweep back over the tape collects the adjoints. The tape keeps its memory between evaluations, so a
-// warm one does not allocate.
+// Reverse: whole gradients, for the samplers that need them. A number is known by the node of the tape that
+// it depends on and by its derivative towards that node. So constants, functions of one number, scaling by
+// constants and operations on numbers that depend on the same node write nothing: only where two different
+// nodes meet is there a new one.
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <utility>
-#include <vector>
 
 #include "onward/ad/arithmetic.hpp"
 #include "onward/ad/chain.hpp"
 #include "onward/ad/no_plain_number.hpp"
+#include "onward/ad/tape.hpp"
 
 namespace onward {
 
-/// A number whose history is on the tape: its value and the place of the node that made it (0: a constant).
+/// A number whose history is on the tape: its value, the number of a node (0: a constant), and the derivative
+/// towards it.
 template <class T>
 struct Reverse {
   using Scalar = T;
-  using Index = std::uint32_t;
+  using Index = typename Tape<T>::Index;
   T value{};
+  T scale{};
   Index index = 0;
 
-  constexpr Reverse() : value(0) {}
+  ONWARD_ALWAYS_INLINE constexpr Reverse() : value(0), scale(0) {}
   template <ConstantFor<Reverse> C>
-  constexpr Reverse(const C& c) : value(ad::constant<T>(c)) {}
-  constexpr Reverse(const T& v, Index i) : value(v), index(i) {}
+  ONWARD_ALWAYS_INLINE constexpr Reverse(const C& c) : value(ad::constant<T>(c)), scale(0) {}
+  ONWARD_ALWAYS_INLINE constexpr Reverse(const T& v, const T& s, Index i) : value(v), scale(s), index(i) {}
 
   ONWARD_NO_PLAIN_NUMBER
 
-  Reverse operator-() const;
-  Reverse& operator+=(const Reverse& b);
-  Reverse& operator-=(const Reverse& b);
-  Reverse& operator*=(const Reverse& b);
-  Reverse& operator/=(const Reverse& b);
+  ONWARD_ALWAYS_INLINE Reverse operator-() const { return {simd::neg(value), simd::neg(scale), index}; }
+  ONWARD_ALWAYS_INLINE Reverse& operator+=(const Reverse& b) {
+    return *this = sum(value + b.value, *this, b.scale, b.index);
+  }
+  ONWARD_ALWAYS_INLINE Reverse& operator-=(const Reverse& b) {
+    return *this = sum(value - b.value, *this, simd::neg(b.scale), b.index);
+  }
+  ONWARD_ALWAYS_INLINE Reverse& operator*=(const Reverse& b) {
+    return *this = join(value * b.value, *this, b.value, b, value);
+  }
+  ONWARD_ALWAYS_INLINE Reverse& operator/=(const Reverse& b) {
+    const T f = value / b.value, r = T(1) / b.value;
+    return *this = join(f, *this, r, b, simd::neg(T(f * r)));
+  }
 
-  // A shift by a constant has derivative 1: the node stays the same (arithmetic.hpp).
+  // A shift by a constant has derivative 1 (arithmetic.hpp).
   template <ConstantFor<Reverse> C>
-  Reverse& operator*=(const C& c);
+  ONWARD_ALWAYS_INLINE Reverse& operator*=(const C& c) {
+    const T k = ad::constant<T>(c);
+    return *this = of(value * k, *this, k);
+  }
   template <ConstantFor<Reverse> C>
-  Reverse& operator/=(const C& c);
+  ONWARD_ALWAYS_INLINE Reverse& operator/=(const C& c) {
+    const T k = ad::constant<T>(c);
+    return *this = of(value / k, *this, T(1) / k);
+  }
 
+  ONWARD_ALWAYS_INLINE friend Reverse divide(const T& c, const Reverse& a) {
+    const T f = c / a.value, r = T(1) / a.value;
+    return of(f, a, simd::neg(T(f * r)));
+  }
+  /// A single number gets a node of its own where a batch does, so that adjoints are added in one order.
+  friend Reverse select(const simd::mask_t<T>& mask, const Reverse& a, const Reverse& b) {
+    const T chosen = simd::select(mask, T(1), T(0)), other = simd::select(mask, T(0), T(1));
+    return join(simd::select(mask, a.value, b.value), a, chosen, b, other);
+  }
   friend std::ostream& operator<<(std::ostream& out, const Reverse& x) { return out << x.value; }
-};
 
-/// The record of one evaluation: for each operation up to two parents and the partial derivatives towards
-/// them. Operations go to the tape that is active in their thread; see Tape::Active.
-template <class T>
-class Tape {
- public:
-  using Index = typename Reverse<T>::Index;
-
-  /// Makes a tape the active one of this thread for as long as this object lives.
-  class Active {
-   public:
-    explicit Active(Tape& tape) : previous_(std::exchange(active_, &tape)) {}
-    ~Active() { active_ = previous_; }
-    Active(const Active&) = delete;
-    Active& operator=(const Active&) = delete;
-
-   private:
-    Tape* previous_;
-  };
-
-  /// Forgets the operations and keeps the memory.
-  void clear() { size_ = 1; }
-
-  /// A new independent variable.
-  Reverse<T> variable(const T& value) { return {value, push(0, T(0), 0, T(0))}; }
-
-  /// Collects the adjoints df/dx of everything that f was made from.
-  void sweep(const Reverse<T>& f) {
-    adjoints_.assign(size_, T(0));
-    adjoints_[f.index] = T(1);
-    for (std::size_t i = f.index; i > 0; --i) {
-      const Node& node = nodes_[i];
-      const T& w = adjoints_[i];
-      // What f does not depend on contributes nothing, also where a partial derivative is infinite.
-      if (simd::all(w == T(0))) continue;
-      if (node.a != 0) adjoints_[node.a] += ad::times<void>(node.da, w);
-      if (node.b != 0) adjoints_[node.b] += ad::times<void>(node.db, w);
-    }
+  /// A function of a, with its derivative.
+  ONWARD_ALWAYS_INLINE static Reverse of(const T& value, const Reverse& a, const T& da) {
+    return {value, ad::product(a.scale, da), a.index};
   }
-
-  /// df/dx after sweep(f).
-  T adjoint(const Reverse<T>& x) const { return x.index == 0 ? T(0) : adjoints_[x.index]; }
-
-  /// Adds an operation to the active tape; one made of constants alone is a constant.
-  static Reverse<T> record(const T& value, const Reverse<T>& a, const T& da) {
-    return {value, a.index == 0 ? 0 : active_->push(a.index, da, 0, T(0))};
+  /// A function of a and b, with its derivatives.
+  ONWARD_ALWAYS_INLINE static Reverse join(const T& value, const Reverse& a, const T& da, const Reverse& b,
+                                           const T& db) {
+    const T to_a = ad::product(a.scale, da), to_b = ad::product(b.scale, db);
+    if (a.index == b.index || b.index == 0) return {value, to_a + to_b, a.index};
+    if (a.index == 0) return {value, to_b, b.index};
+    return {value, T(1), Tape<T>::active().push(a.index, to_a, b.index, to_b)};
   }
-  static Reverse<T> record(const T& value, const Reverse<T>& a, const T& da, const Reverse<T>& b,
-                           const T& db) {
-    return {value, (a.index | b.index) == 0 ? 0 : active_->push(a.index, da, b.index, db)};
-  }
-
-  /// Room for the independent variables of gradient().
-  std::vector<Reverse<T>>& variables() { return variables_; }
 
  private:
-  struct Node {
-    Index a = 0, b = 0;  // parents; 0 is a place that nobody reads
-    T da{}, db{};
-  };
-
-  Index push(Index a, const T& da, Index b, const T& db) {
-    if (size_ == nodes_.size()) nodes_.resize(2 * size_);
-    nodes_[size_] = {a, b, da, db};
-    return static_cast<Index>(size_++);
+  ONWARD_ALWAYS_INLINE static Reverse sum(const T& value, const Reverse& a, const T& b_scale, Index b) {
+    if (a.index == b || b == 0) return {value, a.scale + b_scale, a.index};
+    if (a.index == 0) return {value, b_scale, b};
+    return {value, T(1), Tape<T>::active().push_sum(a.index, a.scale, b, b_scale)};
   }
-
-  inline static constinit thread_local Tape* active_ = nullptr;
-  std::vector<Node> nodes_ = std::vector<Node>(1024);
-  std::size_t size_ = 1;
-  std::vector<T> adjoints_;
-  std::vector<Reverse<T>> variables_;
 };
-
-template <class T>
-Reverse<T> Reverse<T>::operator-() const {
-  return Tape<T>::record(simd::neg(value), *this, T(-1));
-}
-template <class T>
-Reverse<T>& Reverse<T>::operator+=(const Reverse& b) {
-  return *this = Tape<T>::record(value + b.value, *this, T(1), b, T(1));
-}
-template <class T>
-Reverse<T>& Reverse<T>::operator-=(const Reverse& b) {
-  return *this = Tape<T>::record(value - b.value, *this, T(1), b, T(-1));
-}
-template <class T>
-Reverse<T>& Reverse<T>::operator*=(const Reverse& b) {
-  return *this = Tape<T>::record(value * b.value, *this, b.value, b, value);
-}
-template <class T>
-Reverse<T>& Reverse<T>::operator/=(const Reverse& b) {
-  const T f = value / b.value, r = T(1) / b.value;
-  return *this = Tape<T>::record(f, *this, r, b, simd::neg(T(f * r)));
-}
-template <class T>
-template <ConstantFor<Reverse<T>> C>
-Reverse<T>& Reverse<T>::operator*=(const C& c) {
-  const T k = ad::constant<T>(c);
-  return *this = Tape<T>::record(value * k, *this, k);
-}
-template <class T>
-template <ConstantFor<Reverse<T>> C>
-Reverse<T>& Reverse<T>::operator/=(const C& c) {
-  const T k = ad::constant<T>(c);
-  return *this = Tape<T>::record(value / k, *this, T(1) / k);
-}
-
-template <class T>
-Reverse<T> divide(const T& c, const Reverse<T>& a) {
-  const T f = c / a.value, r = T(1) / a.value;
-  return Tape<T>::record(f, a, simd::neg(T(f * r)));
-}
-/// A single number gets a node of its own too, so that adjoints are added in the order that a batch adds
-/// them.
-template <class T>
-Reverse<T> select(const simd::mask_t<T>& mask, const Reverse<T>& a, const Reverse<T>& b) {
-  if constexpr (simd::is_batch_v<T>) {
-    return Tape<T>::record(simd::select(mask, a.value, b.value), a, simd::select(mask, T(1), T(0)), b,
-                           simd::select(mask, T(0), T(1)));
-  } else {
-    const Reverse<T>& chosen = mask ? a : b;
-    return Tape<T>::record(chosen.value, chosen, T(1));
-  }
-}
 
 namespace ad {
 
 template <class Rule, class T>
-Reverse<T> chain(const Rule& rule, const Reverse<T>& x) {
+ONWARD_ALWAYS_INLINE inline Reverse<T> chain(const Rule& rule, const Reverse<T>& x) {
   const Unary<T> f = rule.template at<1>(x.value);
-  return Tape<T>::record(f.value, x, f.first);
+  return Reverse<T>::of(f.value, x, f.first);
 }
 template <class Rule, class T>
-Reverse<T> chain(const Rule& rule, const Reverse<T>& a, const Reverse<T>& b) {
+ONWARD_ALWAYS_INLINE inline Reverse<T> chain(const Rule& rule, const Reverse<T>& a, const Reverse<T>& b) {
   const Binary<T> f = rule.template at<1>(a.value, b.value);
-  return Tape<T>::record(f.value, a, f.a, b, f.b);
+  return Reverse<T>::join(f.value, a, f.a, b, f.b);
+}
+
+/// The gradient of what evaluate() makes of the variables on a tape that was started, into out; returns the
+/// value.
+template <class T, class F>
+T gradient_on(Tape<T>& tape, std::span<T> out, F&& evaluate) {
+  const typename Tape<T>::Active active(tape);
+  const Reverse<T> y = evaluate();
+  tape.sweep(y);
+  const std::span<const T> adjoints = tape.adjoints();
+  std::copy(adjoints.begin(), adjoints.end(), out.begin());
+  return y.value;
 }
 
 }  // namespace ad
@@ -189,15 +121,8 @@ Reverse<T> chain(const Rule& rule, const Reverse<T>& a, const Reverse<T>& b) {
 /// Reverse<T>>.
 template <class T, class F>
 T gradient(F&& f, std::span<const T> theta, std::span<T> out, Tape<T>& tape) {
-  const typename Tape<T>::Active active(tape);
-  tape.clear();
-  auto& x = tape.variables();
-  x.clear();
-  for (const T& t : theta) x.push_back(tape.variable(t));
-  const Reverse<T> y = f(std::span<const Reverse<T>>(x));
-  tape.sweep(y);
-  for (std::size_t i = 0; i < theta.size(); ++i) out[i] = tape.adjoint(x[i]);
-  return y.value;
+  tape.start(theta);
+  return ad::gradient_on(tape, out, [&]() -> Reverse<T> { return f(tape.entries()); });
 }
 
 /// The same with a tape that belongs to the thread.

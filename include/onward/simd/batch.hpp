@@ -375,7 +375,7 @@ inline T round_to_even(const T& x) {
     return std::nearbyint(x);
 }
 
-/// The first n numbers at p, n below the number of lanes; the other lanes are 0 and their memory is not
+/// The first n numbers at p, n at most the number of lanes; the other lanes are 0 and their memory is not
 /// touched.
 inline Batch<double> load_partial(const double* p, std::size_t n) {
 #if defined(__AVX512F__)
@@ -387,7 +387,7 @@ inline Batch<double> load_partial(const double* p, std::size_t n) {
 #endif
 }
 
-/// Writes the first n lanes of x to p, n below the number of lanes.
+/// Writes the first n lanes of x to p, n at most their number.
 inline void store_partial(double* p, std::size_t n, const Batch<double>& x) {
 #if defined(__AVX512F__)
   _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1u), x);

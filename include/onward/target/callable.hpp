@@ -2,6 +2,7 @@
 // A target from one generic callable: the user writes the log density once, over any scalar type, and gets
 // values, jets and gradients from it.
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -39,15 +40,15 @@ class CallableTarget {
   Jet jet(VectorView theta, VectorView v, Order order) {
     switch (order) {
       case Order::value: {
-        const auto f = evaluate<Value<double>>(theta, v, values_);
+        const auto f = evaluate(LineView<Value<double>>(theta, v, values_));
         return {f.value, 0, 0};
       }
       case Order::slope: {
-        const auto f = evaluate<Dual<double>>(theta, v, duals_);
+        const auto f = evaluate(LineView<Dual<double>>(theta, v, duals_));
         return {f.value, f.slope, 0};
       }
       case Order::curvature: {
-        const auto f = evaluate<Jet2<double>>(theta, v, jets_);
+        const auto f = evaluate(LineView<Jet2<double>>(theta, v, jets_));
         return {f.value, f.slope, f.curvature};
       }
     }
@@ -57,11 +58,11 @@ class CallableTarget {
   /// Jets along two lines through theta in one pass: the same bits as one after the other.
   JetPair jet_pair(VectorView theta, VectorView v, VectorView w, Order order) {
     if (order == Order::curvature) {
-      const auto f = evaluate_pair<Jet2<double, TwoTangents>>(theta, v, w, jet_pairs_);
+      const auto f = evaluate(LineView<Jet2<double, TwoTangents>>(theta, v, w, jet_pairs_));
       return {{f.value, f.slope.first(), f.curvature.first()},
               {f.value, f.slope.second(), f.curvature.second()}};
     }
-    const auto f = evaluate_pair<Dual<double, TwoTangents>>(theta, v, w, dual_pairs_);
+    const auto f = evaluate(LineView<Dual<double, TwoTangents>>(theta, v, w, dual_pairs_));
     return {{f.value, f.slope.first(), 0}, {f.value, f.slope.second(), 0}};
   }
 
@@ -74,46 +75,34 @@ class CallableTarget {
   static constexpr std::size_t forward_gradient_limit = 4 * simd::lanes_v<simd::Batch<double>>;
 
   double forward_gradient(VectorView theta, std::span<double> out) {
-    using Tangents = simd::Batch<double>;
-    using T = Dual<double, Tangents>;
-    constexpr std::size_t lanes = simd::lanes_v<Tangents>;
-    chunk_.resize(dimension_);
+    using T = Dual<double, AxisTangents>;
+    constexpr std::size_t lanes = simd::lanes_v<AxisTangents>;
     double value = 0;
-    for (std::size_t begin = 0; begin < dimension_; begin += lanes) {
-      for (std::size_t i = 0; i < dimension_; ++i) {
-        alignas(Tangents) double unit[lanes] = {};
-        if (i >= begin && i < begin + lanes) unit[i - begin] = 1;
-        chunk_[i] = T(theta[i], Tangents::load_aligned(unit));
-      }
-      const T f = f_(std::span<const T>(chunk_));
+    for (std::size_t first = 0; first < dimension_; first += lanes) {
+      const T f = evaluate(LineView<T>(theta, first, chunk_));
       value = f.value;
-      for (std::size_t i = begin; i < dimension_ && i < begin + lanes; ++i)
-        out[i] = simd::lane(f.slope, i - begin);
+      simd::store_partial(&out[first], std::min(lanes, dimension_ - first), f.slope);
     }
     return value;
   }
 
   double reverse_gradient(VectorView theta, std::span<double> out) {
-    return onward::gradient(f_, theta, out);
+    tape_.start(theta);
+    return ad::gradient_on(tape_, out, [&] { return record(theta); });
   }
 
  private:
   template <class T>
-  T evaluate(VectorView theta, VectorView v, std::vector<T>& scratch) {
-    const LineView<T> view(theta, v, scratch);
+  T evaluate(const LineView<T>& view) {
     if constexpr (std::is_invocable_v<F&, const LineView<T>&>)
       return f_(view);
     else
       return f_(std::span<const T>(view));
   }
 
-  template <class T>
-  T evaluate_pair(VectorView theta, VectorView v, VectorView w, std::vector<T>& scratch) {
-    const LineView<T> view(theta, v, w, scratch);
-    if constexpr (std::is_invocable_v<F&, const LineView<T>&>)
-      return f_(view);
-    else
-      return f_(std::span<const T>(view));
+  // In a frame of its own, where the registers are all for the model.
+  [[gnu::noinline]] Reverse<double> record(VectorView theta) {
+    return evaluate(LineView<Reverse<double>>(theta));
   }
 
   std::size_t dimension_;
@@ -124,7 +113,8 @@ class CallableTarget {
   std::vector<Jet2<double>> jets_;
   std::vector<Dual<double, TwoTangents>> dual_pairs_;
   std::vector<Jet2<double, TwoTangents>> jet_pairs_;
-  std::vector<Dual<double, simd::Batch<double>>> chunk_;
+  std::vector<Dual<double, AxisTangents>> chunk_;
+  Tape<double> tape_;
 };
 
 /// A target of that dimension from a log density, up to a constant:

@@ -79,9 +79,10 @@ class LaneTarget {
     return {*this, position, v.held()};
   }
 
-  /// By the arena tape, over batches.
+  /// By the tape, over batches.
   Real gradient(std::span<const Real> theta, std::span<Real> out) {
-    const Real value = onward::gradient<Real>(f_, theta, out, tape_);
+    tape_.start(theta);
+    const Real value = ad::gradient_on(tape_, out, [&] { return f_(LineView<Reverse<Real>>(theta)); });
     const auto finite = simd::is_finite(value) & all_finite(theta) & all_finite(std::span<const Real>(out));
     for (Real& g : out) g = simd::select(finite, g, Real(0.0));
     return simd::select(finite, value, Real(-INFINITY));
