@@ -118,7 +118,7 @@ class ReactionAdjoint {
   }
 
   double finish(std::span<double> out) {
-    const double half = 0.5 * square_.step();
+    const double half = 0.5 * square_.spread * square_.step();
     std::fill(out.begin(), out.end(), 0.0);
     for (std::size_t i = 0; i < square_.cells(); ++i) {
       const double right = half * by_right_.cells()[i], down = half * by_down_.cells()[i];

@@ -20,14 +20,8 @@
 
 int main(int argc, char** argv) {
   const bool full = argc > 1 && std::string(argv[1]) == "full";
-  const Square square = full ? Square{}
-                             : Square{.side = 12,
-                                      .patches = 4,
-                                      .steps = 400,
-                                      .times = 5,
-                                      .sensors = 6,
-                                      .growth = 0.1,
-                                      .duration = 20};
+  const Square square =
+      full ? Square{} : Square{.side = 12, .patches = 4, .steps = 400, .times = 5, .sensors = 6};
   constexpr double noise = 0.02;
 
   // The truth, and data from it.
@@ -50,11 +44,9 @@ int main(int argc, char** argv) {
     return f;
   });
   const std::size_t sweep = square.inputs();  // steps: a line has one direction of so many
-  const auto run = onward::sample(target, {.sampler = "newton-line",
-                                           .warmup = (full ? 60 : 150) * sweep,
-                                           .draws = full ? 150u : 300u,
-                                           .chains = 2,
-                                           .seed = 1});
+  const auto run = onward::sample(
+      target,
+      {.sampler = "newton-line", .warmup = (full ? 100 : 150) * sweep, .draws = 300, .chains = 2, .seed = 1});
 
   // What is known of a patch afterwards, beside its prior; the truth should be as far away as it says.
   const auto rows = run.summary();

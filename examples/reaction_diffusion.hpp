@@ -19,7 +19,8 @@ struct Square {
   std::size_t steps = 10'000;
   std::size_t times = 10;   ///< at which it is observed
   std::size_t sensors = 8;  ///< in either direction
-  double growth = 0.01, duration = 200;
+  double growth = 0.1, duration = 100;
+  double spread = 0.1;  ///< of d = 1, in squares of cells for a unit of time
 
   std::size_t cells() const { return side * side; }
   std::size_t inputs() const { return patches * patches; }
@@ -63,7 +64,7 @@ struct Passages {
 
   Passages(const Square& square, std::span<const T> d) : right(square), down(square) {
     const std::size_t side = square.side;
-    const double half = 0.5 * square.step();
+    const double half = 0.5 * square.spread * square.step();
     for (std::size_t i = 0; i < square.cells(); ++i) {
       const T& here = d[square.patch(i)];
       if ((i + 1) % side != 0) right.cells()[i] = half * (here + d[square.patch(i + 1)]);

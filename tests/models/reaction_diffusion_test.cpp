@@ -64,7 +64,7 @@ TEST(BinomialCheckpointing, MakesAsFewStepsAsCanBe) {
 }
 
 TEST(ReactionDiffusion, ForwardSlopesAreThoseOfTheAdjoint) {
-  const Square square{.side = 12, .patches = 4, .steps = 300, .times = 3, .sensors = 4, .duration = 20};
+  const Square square{.side = 12, .patches = 4, .steps = 300, .times = 3, .sensors = 4, .duration = 60};
   const auto map = forward(square.inputs(), square.outputs(), [square](auto in, auto out) {
     simulate<typename decltype(out)::value_type>(square, in, out);
   });
