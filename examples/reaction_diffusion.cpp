@@ -44,9 +44,11 @@ int main(int argc, char** argv) {
     return f;
   });
   const std::size_t sweep = square.inputs();  // steps: a line has one direction of so many
-  const auto run = onward::sample(
-      target,
-      {.sampler = "newton-line", .warmup = (full ? 100 : 150) * sweep, .draws = 300, .chains = 2, .seed = 1});
+  const auto run = onward::sample(target, {.sampler = "newton-line",
+                                           .warmup = (full ? 60 : 150) * sweep,
+                                           .draws = full ? 150u : 300u,
+                                           .chains = 2,
+                                           .seed = 1});
 
   // What is known of a patch afterwards, beside its prior; the truth should be as far away as it says.
   const auto rows = run.summary();

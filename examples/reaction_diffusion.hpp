@@ -14,12 +14,12 @@
 #include <vector>
 
 struct Square {
-  std::size_t side = 20;     ///< cells
+  std::size_t side = 10;     ///< cells
   std::size_t patches = 10;  ///< of equal d, in either direction
   std::size_t steps = 10'000;
   std::size_t times = 10;   ///< at which it is observed
   std::size_t sensors = 8;  ///< in either direction
-  double growth = 0.1, duration = 100;
+  double growth = 0.1, duration = 50;
   double spread = 0.1;  ///< of d = 1, in squares of cells for a unit of time
 
   std::size_t cells() const { return side * side; }

@@ -39,6 +39,6 @@ ONWARD_PLUGIN(file) {
                             using onward::normal_lpdf, std::log;
                             return normal_lpdf(log(upper), log(0.5), 0.5) - log(upper) +  // lognormal
                                    normal_lpdf(log(lower), log(0.5), 0.5) - log(lower) +
-                                   normal_lpdf(mean, 15.0, 5.0) + normal_lpdf(swing, 5.0, 5.0) - sigma;
+                                   normal_lpdf(mean, 15.0, 5.0) + normal_lpdf(swing, 0.0, 8.0) - sigma;
                           });
 }
