@@ -39,8 +39,9 @@ Problem prepare(const KnownPosterior& posterior, std::size_t pool) {
   constexpr std::uint64_t pool_seed = 7;
   std::vector<std::vector<double>> draws(pool, std::vector<double>(dimension));
   std::vector<double> weights(pool);
+  const models::DrawSource source = posterior.make_source();
   parallel_for(pool, [&](std::size_t n) {
-    weights[n] = posterior.source(Stream(pool_seed, static_cast<std::uint32_t>(n)), draws[n]);
+    weights[n] = source(Stream(pool_seed, static_cast<std::uint32_t>(n)), draws[n]);
   });
   const double highest = *std::max_element(weights.begin(), weights.end());
   double total = 0;

@@ -8,7 +8,7 @@
 #include "onward/target/price.hpp"
 #include "onward/util/thread_pool.hpp"
 #include "onward/warmup/warmup.hpp"
-#include "posterior_set.hpp"
+#include "bench/posteriors/set.hpp"
 #include "posteriors.hpp"
 
 namespace onward::bench {

@@ -20,7 +20,7 @@ MeasuredPrices measure_prices(const KnownPosterior& posterior) {
   AnyTarget target = posterior.target;
   std::vector<double> theta(target.dimension()), v(theta.size()), w(theta.size()), gradient(theta.size());
   const Stream stream(3, 0);
-  posterior.source(stream, theta);
+  posterior.make_source()(stream, theta);
   stream.direction(0, Purpose::direction, v);
   stream.direction(1, Purpose::direction, w);
   const std::array<std::function<double()>, 6> kinds{
