@@ -6,9 +6,7 @@
 namespace onward::posteriors {
 
 AnyTarget blr(const Data& data) {
-  Rows r{{}, column(data, "y")};
-  for (const auto& row : data.at("X"))
-    for (const double x : row) r.x.push_back(x);
+  Rows r{table_rows(data, "X"), column(data, "y")};
   return target(Parameters{}.vector("beta", data.at("D").get<std::size_t>()).positive("sigma"),
                 [d = shared(std::move(r))](auto beta, auto sigma) {
                   auto f = normal_lpdf(sigma, 0.0, 10.0) + normal_rows(*d, beta, sigma);

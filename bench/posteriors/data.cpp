@@ -39,11 +39,11 @@ Data item_response_data() {
   constexpr std::size_t items = 20, people = 100;
   Numbers numbers(301);
   const auto theta = numbers.normals(people), log_a = numbers.normals(items), b = numbers.normals(items);
-  std::vector<int> y;
+  std::vector<std::vector<int>> y(people);
   for (std::size_t j = 0; j < people; ++j)
     for (std::size_t i = 0; i < items; ++i) {
       const double eta = std::exp(0.4 * log_a[i]) * (theta[j] - (0.3 + b[i]));
-      y.push_back(numbers.uniform() < 1 / (1 + std::exp(-eta)) ? 1 : 0);
+      y[j].push_back(numbers.uniform() < 1 / (1 + std::exp(-eta)) ? 1 : 0);
     }
   return {{"I", items}, {"J", people}, {"y", y}};
 }

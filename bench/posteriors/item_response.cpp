@@ -15,8 +15,8 @@ AnyTarget item_response(const Data& data) {
                         .positive("sigma_a")
                         .real("mu_b")
                         .positive("sigma_b");
-  return target(parameters, [y = shared(column(data, "y"))](auto theta, auto a, auto b, auto sigma_a,
-                                                            auto mu_b, auto sigma_b) {
+  return target(parameters, [y = shared(table_rows(data, "y"))](auto theta, auto a, auto b, auto sigma_a,
+                                                                auto mu_b, auto sigma_b) {
     using std::log;
     auto f = cauchy_lpdf(sigma_a, 0.0, 2.0) + cauchy_lpdf(sigma_b, 0.0, 2.0) + normal_lpdf(mu_b, 0.0, 5.0);
     for (const auto& t : theta) f += normal_lpdf(t, 0.0, 1.0);

@@ -19,6 +19,14 @@ using Column = std::vector<double>;
 
 inline Column column(const Data& data, const char* name) { return data.at(name).get<Column>(); }
 
+/// A table that is stored as a list of its rows: one row after the other.
+inline Column table_rows(const Data& data, const char* name) {
+  Column all;
+  for (const auto& row : data.at(name))
+    for (const double x : row.get<Column>()) all.push_back(x);
+  return all;
+}
+
 /// Data never change, so chains share them.
 template <class T>
 std::shared_ptr<const T> shared(T data) {
