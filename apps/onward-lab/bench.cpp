@@ -177,6 +177,11 @@ void add_bench(CLI::App& app, Action& action) {
   auto& p = s->posteriors;
   one->add_flag("--quick", p.quick, "small budgets and no runs without options: under a minute");
   one->add_option("--only", p.only, "posteriors, or models that stand for several")->delimiter(',');
+  one->add_option(
+         "--posteriordb", p.posteriordb,
+         "folder with MODEL.data.json and MODEL.reference.json of Stan's posteriordb, whose models are then "
+         "among the posteriors")
+      ->type_name("DIR");
   one->add_option("--samplers", p.samplers, "`onward samplers` lists them")->delimiter(',');
   one->add_option("--parts", p.parts, "of tuned, untuned, ways, defaults, stays, prices")->delimiter(',');
   add_count(*one, "--budget", p.budget, 1000, "plain evaluations of the density that a run may cost");

@@ -42,7 +42,7 @@ Data item_response_data() {
   std::vector<std::vector<int>> y(people);
   for (std::size_t j = 0; j < people; ++j)
     for (std::size_t i = 0; i < items; ++i) {
-      const double eta = std::exp(0.4 * log_a[i]) * (theta[j] - (0.3 + b[i]));
+      const double eta = std::exp(0.6 * log_a[i]) * (theta[j] - (0.3 + b[i]));
       y[j].push_back(numbers.uniform() < 1 / (1 + std::exp(-eta)) ? 1 : 0);
     }
   return {{"I", items}, {"J", people}, {"y", y}};

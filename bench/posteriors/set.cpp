@@ -132,6 +132,8 @@ std::vector<std::string> chosen_posteriors(const std::vector<std::string>& list,
   return chosen;
 }
 
+bool is_costly_to_draw(const std::string& name) { return find_other(name) != nullptr; }
+
 nlohmann::json posterior_data(const std::string& name, const std::string& posteriordb) {
   const Other* other = find_other(name);
   return other == nullptr ? nlohmann::json() : other->data(posteriordb);

@@ -59,6 +59,8 @@ std::vector<std::string> posterior_names(const std::string& posteriordb = {});
 /// chooses all.
 std::vector<std::string> chosen_posteriors(const std::vector<std::string>& list,
                                            const std::string& posteriordb = {});
+/// Whether it takes a run of a chain to have draws of it.
+bool is_costly_to_draw(const std::string& name);
 KnownPosterior make_posterior(const std::string& name, const std::string& posteriordb = {});
 
 /// The data of a posterior of our own, for whoever samples it elsewhere; null if it has none.
