@@ -231,6 +231,7 @@ PosteriorsResult posteriors(const PosteriorsOptions& options, const PosteriorsPr
     std::size_t done = k * pieces_each;
     const auto begin_piece = [&] { progress(done++, total); };
     const KnownPosterior posterior = make_posterior(names[k], options.posteriordb);
+    if (posterior.quantities.mean.empty()) continue;  // nothing to compare with
     auto figures = measure_posterior(posterior, options, infos, begin_piece, stop);
     if (stop) {
       result.complete = false;

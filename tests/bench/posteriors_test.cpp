@@ -163,7 +163,8 @@ TEST(PosteriorDensities, AnswersOfPeopleToQuestions) {
 TEST(PosteriorSet, HasAnswersForEveryParameter) {
   for (const auto& name : chosen_posteriors({"simulated", "nasty"})) {
     const KnownPosterior p = make_posterior(name);
-    EXPECT_EQ(p.quantities.mean.size(), p.target.names().size()) << name;
+    // What the motorcycle's are nobody knows yet.
+    EXPECT_EQ(p.quantities.mean.size(), name == "motorcycle" ? 0 : p.target.names().size()) << name;
     for (const double v : p.quantities.variance) EXPECT_GT(v, 0) << name;
   }
 }
@@ -210,7 +211,7 @@ TEST_F(PosteriorFiles, DataAndAnswersAreReadAsPosteriordbStoresThem) {
 TEST(DefaultRun, KnowsARunThatIsRightFromAWrongOne) {
   KnownPosterior p = make_posterior("earnings");
   DefaultSettings s;
-  s.sampler = "mala";
+  s.sampler = "nuts";
   s.length = Length::library;
   const DefaultFigures right = default_figures(p, s);
   EXPECT_EQ(right.draws, 1000);
