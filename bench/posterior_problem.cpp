@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "onward/run/run.hpp"
 #include "whitened.hpp"
 
 namespace onward::bench {
@@ -13,6 +14,40 @@ constexpr std::size_t starts = 64;
 
 // A dense metric asks for many times D independent draws, and for D² operations a step.
 constexpr std::size_t dense_limit = 100;
+
+/// Draws of a posterior and the logarithms of their weights: independent ones if there is a way to have them,
+/// else those of a long run of nuts.
+struct Pool {
+  std::vector<std::vector<double>> draws;
+  std::vector<double> weights;
+};
+
+Pool draw_pool(const KnownPosterior& posterior, std::size_t size, std::uint64_t seed) {
+  Pool pool{std::vector(size, std::vector<double>(posterior.target.dimension())), std::vector<double>(size)};
+  if (posterior.make_source) {
+    const models::DrawSource source = posterior.make_source();
+    parallel_for(size, [&](std::size_t n) {
+      pool.weights[n] = source(Stream(seed, static_cast<std::uint32_t>(n)), pool.draws[n]);
+    });
+    return pool;
+  }
+  RunSettings s;
+  s.sampler = "nuts";
+  s.seed = seed;
+  s.draws = size / s.chains;
+  std::vector<std::size_t> made(s.chains);
+  DrawFunction keep([&](std::size_t chain, const Draw& draw) {
+    auto& place = pool.draws[chain + s.chains * made[chain]++];
+    place.assign(draw.position.begin(), draw.position.end());
+  });
+  Hooks hooks;
+  hooks.sinks = {&keep};
+  hooks.keep_draws = false;
+  sample(posterior.target, s, hooks);
+  pool.draws.resize(s.chains * s.draws);
+  pool.weights.resize(pool.draws.size());
+  return pool;
+}
 
 }  // namespace
 
@@ -37,11 +72,7 @@ Effort effort_for(const KnownPosterior& posterior, const PosteriorsOptions& opti
 Problem prepare(const KnownPosterior& posterior, std::size_t pool) {
   const std::size_t dimension = posterior.target.dimension();
   constexpr std::uint64_t pool_seed = 7;
-  std::vector<std::vector<double>> draws(pool, std::vector<double>(dimension));
-  std::vector<double> weights(pool);
-  parallel_for(pool, [&](std::size_t n) {
-    weights[n] = posterior.source(Stream(pool_seed, static_cast<std::uint32_t>(n)), draws[n]);
-  });
+  auto [draws, weights] = draw_pool(posterior, pool, pool_seed);
   const double highest = *std::max_element(weights.begin(), weights.end());
   double total = 0;
   for (double& w : weights) total += w = std::exp(w - highest);
@@ -51,7 +82,7 @@ Problem prepare(const KnownPosterior& posterior, std::size_t pool) {
   const bool dense = dimension <= dense_limit && dimension > 1;
   Eigen::VectorXd mean = Eigen::VectorXd::Zero(size), squares = mean;
   Eigen::MatrixXd products = Eigen::MatrixXd::Zero(dense ? size : 0, dense ? size : 0);
-  for (std::size_t n = 0; n < pool; ++n) {
+  for (std::size_t n = 0; n < draws.size(); ++n) {
     const Eigen::Map<const Eigen::VectorXd> x(draws[n].data(), size);
     mean += weights[n] / total * x;
     squares += weights[n] / total * x.cwiseAbs2();
@@ -72,7 +103,7 @@ Problem prepare(const KnownPosterior& posterior, std::size_t pool) {
                   dense ? MetricKind::dense : MetricKind::diag,
                   EvaluationPrice::of_dimension(dimension)};
   double passed = 0;
-  for (std::size_t n = 0; n < pool; ++n) {
+  for (std::size_t n = 0; n < draws.size(); ++n) {
     passed += weights[n] / total * static_cast<double>(starts);
     while (problem.starts.size() < starts && passed > static_cast<double>(problem.starts.size()) + 0.5)
       problem.starts.push_back(scales.whiten(draws[n]));

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <vector>
 
+#include "bench/posteriors/set.hpp"
 #include "onward/target/price.hpp"
 #include "onward/util/thread_pool.hpp"
 #include "onward/warmup/warmup.hpp"
-#include "posterior_set.hpp"
 #include "posteriors.hpp"
 
 namespace onward::bench {

@@ -20,7 +20,10 @@ MeasuredPrices measure_prices(const KnownPosterior& posterior) {
   AnyTarget target = posterior.target;
   std::vector<double> theta(target.dimension()), v(theta.size()), w(theta.size()), gradient(theta.size());
   const Stream stream(3, 0);
-  posterior.source(stream, theta);
+  if (posterior.make_source)
+    posterior.make_source()(stream, theta);
+  else  // somewhere near 0 in the space that is sampled: prices hardly depend on the place
+    stream.normals(0, Purpose::start, theta);
   stream.direction(0, Purpose::direction, v);
   stream.direction(1, Purpose::direction, w);
   const std::array<std::function<double()>, 6> kinds{
@@ -197,7 +200,7 @@ PosteriorFigures measure_posterior(const KnownPosterior& posterior, const Poster
     }
   if (asked(options, "ways") && !stop) f.comparisons = compare_ways(problem, effort, options.quick, stop);
   if (asked(options, "prices") && !stop) f.prices = measure_prices(posterior);
-  if (asked(options, "defaults") && !f.command.empty() && !stop) {
+  if (asked(options, "defaults") && !f.one_dimensional && !stop) {
     begin_piece();
     f.default_run = default_run(posterior, stop);
   }
@@ -211,9 +214,10 @@ bool DefaultRun::met() const { return max_rhat < 1.01 && min_ess > 400 && second
 PosteriorsResult posteriors(const PosteriorsOptions& options, const PosteriorsProgress& progress,
                             const std::atomic<bool>& stop) {
   check_parts(options.parts);
-  auto names = chosen_posteriors(options.only);
+  auto names = chosen_posteriors(options.only, options.posteriordb);
   if (options.quick && options.only.empty())
-    std::erase_if(names, [](const auto& name) { return name.starts_with("gaussian-1000"); });
+    std::erase_if(
+        names, [](const auto& name) { return name.starts_with("gaussian-1000") || is_costly_to_draw(name); });
   const auto infos = chosen_samplers(options.samplers);
   const std::size_t pieces_each = (asked(options, "tuned") ? infos.size() : 0) +
                                   (asked(options, "untuned") ? infos.size() : 0) +
@@ -226,7 +230,8 @@ PosteriorsResult posteriors(const PosteriorsOptions& options, const PosteriorsPr
   for (std::size_t k = 0; k < names.size(); ++k) {
     std::size_t done = k * pieces_each;
     const auto begin_piece = [&] { progress(done++, total); };
-    const KnownPosterior posterior = make_posterior(names[k]);
+    const KnownPosterior posterior = make_posterior(names[k], options.posteriordb);
+    if (posterior.quantities.mean.empty()) continue;  // nothing to compare with
     auto figures = measure_posterior(posterior, options, infos, begin_piece, stop);
     if (stop) {
       result.complete = false;

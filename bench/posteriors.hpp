@@ -21,8 +21,9 @@ namespace onward::bench {
 struct PosteriorsOptions {
   bool quick = false;                       ///< small budgets, no runs without options: under a minute
   std::vector<std::string> only, samplers;  ///< empty: all
-  std::vector<std::string> parts;           ///< of tuned, untuned, ways, defaults, stays, prices; empty: all
-  std::optional<std::size_t> budget;        ///< evaluations of a run, instead of the posterior's own
+  std::string posteriordb;            ///< folder with its data and answers; empty: without its posteriors
+  std::vector<std::string> parts;     ///< of tuned, untuned, ways, defaults, stays, prices; empty: all
+  std::optional<std::size_t> budget;  ///< evaluations of a run, instead of the posterior's own
 };
 
 /// What one sampler with one setting did.

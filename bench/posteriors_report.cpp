@@ -211,11 +211,16 @@ std::string comparison_table(const PosteriorsResult& result) {
          rows;
 }
 
+/// How a run without options is asked for: by the program if it has the model.
+std::string default_words(const PosteriorFigures& p) {
+  return p.command.empty() ? "sample(" + p.name + ")" : "onward sample " + p.command;
+}
+
 std::string default_table(const PosteriorsResult& result) {
   std::string rows;
   for (const auto& p : result.posteriors)
     if (p.default_run)
-      rows += fmt::format("| `onward sample {}` | {} | {:.3f} | {} | {:.1f} | {:.0f} | {} |\n", p.command,
+      rows += fmt::format("| `{}` | {} | {:.3f} | {} | {:.1f} | {:.0f} | {} |\n", default_words(p),
                           p.default_run->sampler, p.default_run->max_rhat, number(p.default_run->min_ess),
                           p.default_run->seconds, p.default_run->allowed,
                           p.default_run->met() ? "yes" : "**no**");
@@ -317,7 +322,7 @@ std::vector<Row> rows(const PosteriorsResult& result) {
                       c.ratio(), fmt::format("ratio >= {}", c.wanted), c.ratio() >= c.wanted});
     }
     if (const auto& d = p.default_run) {
-      const std::string name = "onward sample " + p.command;
+      const std::string name = default_words(p);
       rows.push_back({fmt::format("{}: seconds, by {}", name, d->sampler),
                       d->seconds,
                       "s",

@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <memory>
 #include <thread>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "bench/bench.hpp"
+#include "bench/defaults.hpp"
 #include "bench/posteriors.hpp"
 #include "bench/truth.hpp"
 #include "commands.hpp"
@@ -33,6 +35,7 @@ struct Settings {
   std::string out;
   bool json = false, quiet = false, force = false, make_truth = false;
   bench::PosteriorsOptions posteriors;
+  bench::DefaultsOptions defaults;
 };
 
 nlohmann::ordered_json to_json(const std::string& name, const std::vector<bench::Row>& rows) {
@@ -49,12 +52,12 @@ nlohmann::ordered_json to_json(const std::string& name, const std::vector<bench:
   return {{"case", name}, {"cores", std::thread::hardware_concurrency()}, {"results", results}};
 }
 
-int run_rows(const Settings& s, const bench::Benchmark& one) {
-  const auto rows = one.run([&](const std::string& what) {
-    if (!s.quiet) say("{}\n", what);
-  });
+int show_rows(const Settings& s, const std::string& name, const std::vector<bench::Row>& rows,
+              const nlohmann::ordered_json& more = nlohmann::ordered_json::object()) {
   if (s.json) {
-    fmt::print("{}\n", json_text(to_json(one.name, rows), 1));
+    auto json = to_json(name, rows);
+    json.update(more);
+    fmt::print("{}\n", json_text(json, 1));
     return done;
   }
   for (const auto& row : rows) {
@@ -65,6 +68,35 @@ int run_rows(const Settings& s, const bench::Benchmark& one) {
     fmt::print("\n");
   }
   return done;
+}
+
+bench::Hears heard(const Settings& s) {
+  return [&s](const std::string& what) {
+    if (!s.quiet) say("{}\n", what);
+  };
+}
+
+int run_rows(const Settings& s, const bench::Benchmark& one) {
+  return show_rows(s, one.name, one.run(heard(s)));
+}
+
+/// The cases defaults and arrives, which differ in what they count.
+int run_defaults(const Settings& s, const std::string& name, bool arrives) {
+  const std::atomic<bool>& stop = stop_when_told();
+  auto options = s.defaults;
+  if (arrives && options.only.empty()) options.only = bench::arriving_posteriors(options.posteriordb);
+  const auto result = bench::defaults(options, heard(s), stop);
+  auto runs = nlohmann::ordered_json::array();
+  for (const auto& run : result.runs) runs.push_back(bench::to_json(run));
+  show_rows(s, name, arrives ? bench::arrives_rows(result) : bench::default_rows(result), {{"runs", runs}});
+  if (!result.complete && !s.quiet) say("interrupted: the runs that were finished are shown\n");
+  return result.complete ? done : interrupted;
+}
+
+int run_against_rstan(const Settings& s) {
+  const std::atomic<bool>& stop = stop_when_told();
+  show_rows(s, "against-rstan", bench::against_rstan(s.defaults, heard(s), stop));
+  return stop ? interrupted : done;
 }
 
 int make_truth(const Settings& s, const std::atomic<bool>& stop) {
@@ -115,10 +147,41 @@ void add_bench(CLI::App& app, Action& action) {
     const auto [one, s] = add_case(benchmark.name, benchmark.summary);
     one->callback([s = s, benchmark, &action] { action = [=] { return run_rows(*s, benchmark); }; });
   }
+  const auto add_defaults = [&](const std::string& name, const std::string& summary, std::size_t seeds) {
+    const auto added = add_case(name, summary);
+    auto& d = added.second->defaults;
+    d.seeds = seeds;
+    added.first->add_option("--only", d.only, "posteriors, or origins: drawn, posteriordb, simulated, nasty")
+        ->delimiter(',');
+    added.first
+        ->add_option("--posteriordb", d.posteriordb,
+                     "folder with MODEL.data.json and MODEL.reference.json of Stan's posteriordb")
+        ->type_name("DIR");
+    add_count(*added.first, "--seeds", d.seeds, 1, "runs of each posterior");
+    add_count(*added.first, "--threads", d.threads, 0, "of a run; 0: as many as chains and cores allow");
+    return added;
+  };
+  for (const auto& [name, summary, seeds, arrives] :
+       {std::tuple{"defaults", "runs without options on posteriors whose answers are known", 1, false},
+        std::tuple{"arrives", "runs without options on ten posteriors that chains get lost on", 20, true}}) {
+    const auto [one, s] = add_defaults(name, summary, static_cast<std::size_t>(seeds));
+    one->callback([=, s = s, name = std::string(name), arrives = arrives, &action] {
+      action = [=] { return run_defaults(*s, name, arrives); };
+    });
+  }
+  {
+    const auto [one, s] = add_defaults("against-rstan", "runs without options beside those of rstan", 3);
+    one->callback([s = s, &action] { action = [s] { return run_against_rstan(*s); }; });
+  }
   const auto [one, s] = add_case("posteriors", "every sampler on posteriors whose moments are known");
   auto& p = s->posteriors;
   one->add_flag("--quick", p.quick, "small budgets and no runs without options: under a minute");
   one->add_option("--only", p.only, "posteriors, or models that stand for several")->delimiter(',');
+  one->add_option(
+         "--posteriordb", p.posteriordb,
+         "folder with MODEL.data.json and MODEL.reference.json of Stan's posteriordb, whose models are then "
+         "among the posteriors")
+      ->type_name("DIR");
   one->add_option("--samplers", p.samplers, "`onward samplers` lists them")->delimiter(',');
   one->add_option("--parts", p.parts, "of tuned, untuned, ways, defaults, stays, prices")->delimiter(',');
   add_count(*one, "--budget", p.budget, 1000, "plain evaluations of the density that a run may cost");

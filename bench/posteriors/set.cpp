@@ -1,4 +1,4 @@
-#include "posterior_set.hpp"
+#include "bench/posteriors/set.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/posteriors/others.hpp"
 #include "models/one_dimensional.hpp"
 #include "models/student_t.hpp"
 #include "onward/error.hpp"
@@ -94,33 +95,52 @@ KnownPosterior one_dimensional(const std::string& name, Density density, models:
           Kind::usual,
           60,
           target(1, density),
-          std::move(source),
+          [source] { return source; },
           parameters_themselves({{mean}, {std::sqrt(variance)}})};
 }
 
 }  // namespace
 
-std::vector<std::string> posterior_names() {
+std::vector<std::string> posterior_names(const std::string& posteriordb) {
   std::vector<std::string> names;
   for (const auto& entry : entries()) names.push_back(entry.name);
+  for (const auto& other : others())
+    if (other.origin != Origin::posteriordb || !posteriordb.empty()) names.push_back(other.name);
   return names;
 }
 
-std::vector<std::string> chosen_posteriors(const std::vector<std::string>& list) {
-  if (list.empty()) return posterior_names();
+std::vector<std::string> chosen_posteriors(const std::vector<std::string>& list,
+                                           const std::string& posteriordb) {
+  const auto names = posterior_names(posteriordb);
+  if (list.empty()) return names;
   std::vector<std::string> chosen;
   for (const auto& word : list) {
     const std::size_t before = chosen.size();
     for (const auto& entry : entries())
-      if (entry.name == word || entry.model == word) chosen.push_back(entry.name);
+      if (entry.name == word || entry.model == word || word == "drawn") chosen.push_back(entry.name);
+    for (const auto& other : others()) {
+      if (other.name != word && to_string(other.origin) != word) continue;
+      if (other.origin == Origin::posteriordb && posteriordb.empty())
+        throw UsageError(fmt::format(
+            "--only {}: its data are posteriordb's: give their folder with --posteriordb DIR", word));
+      chosen.push_back(other.name);
+    }
     if (chosen.size() == before)
       throw UsageError(fmt::format("--only: there is no posterior '{}'.{} Posteriors: {}", word,
-                                   suggestion(word, posterior_names()), joined(posterior_names())));
+                                   suggestion(word, names), joined(names)));
   }
   return chosen;
 }
 
-KnownPosterior make_posterior(const std::string& name) {
+bool is_costly_to_draw(const std::string& name) { return find_other(name) != nullptr; }
+
+nlohmann::json posterior_data(const std::string& name, const std::string& posteriordb) {
+  const Other* other = find_other(name);
+  return other == nullptr ? nlohmann::json() : other->data(posteriordb);
+}
+
+KnownPosterior make_posterior(const std::string& name, const std::string& posteriordb) {
+  if (const Other* other = find_other(name)) return other->make(posteriordb);
   const auto list = entries();
   const auto entry = std::find_if(list.begin(), list.end(), [&](const Entry& e) { return e.name == name; });
   if (entry == list.end()) throw Error(fmt::format("there is no posterior '{}'", name));
@@ -143,7 +163,7 @@ KnownPosterior make_posterior(const std::string& name) {
             Kind::usual,
             60,
             models::make("student-t", options).target,
-            models::independent_draws("student-t", options),
+            [options] { return models::independent_draws("student-t", options); },
             of_student_t(1)};
   }
 
@@ -166,7 +186,7 @@ KnownPosterior make_posterior(const std::string& name) {
           kind,
           allowed,
           std::move(model.target),
-          models::independent_draws(entry->model, options),
+          [model_name = entry->model, options] { return models::independent_draws(model_name, options); },
           std::move(quantities)};
 }
 
