@@ -50,7 +50,7 @@ void ProgressBar::note(const std::string& line) {
 
 void ProgressBar::show(const Progress& p, const std::string& before) {
   if (quiet_ || p.seconds < next_ || p.steps_total == 0) return;
-  const double share = static_cast<double>(p.steps_done) / static_cast<double>(p.steps_total);
+  const double share = p.share;
   const std::string percent = before + fmt::format("{:3.0f}%", 100 * share);
   const std::string begin = percent + (p.chains_warming > 0 ? "  warm-up " : "  sampling");
   const std::string acceptance = fmt::format("  acceptance {:.2f}", p.acceptance);
@@ -58,6 +58,13 @@ void ProgressBar::show(const Progress& p, const std::string& before) {
   const std::string left = fmt::format("  {} left", duration(p.seconds_left));
   draw(share, p.seconds,
        {begin + acceptance + speed + left, begin + speed + left, begin + left, percent + left, percent});
+}
+
+void ProgressBar::show_speed(const Progress& p, const std::string& what) {
+  const double seconds = seconds_since(begin_);
+  if (quiet_ || seconds < next_ || p.steps_done == 0) return;
+  const std::string begin = fmt::format("{}  {}", what, duration(seconds));
+  draw(0, seconds, {begin + fmt::format("  {:.3g} steps/s", p.steps_per_second), begin});
 }
 
 void ProgressBar::show_shares(std::size_t done, double share, std::size_t total) {

@@ -22,6 +22,8 @@ class ProgressBar {
   /// For work that is counted in pieces; time is taken since the bar was made.
   void show_pieces(std::size_t done, std::size_t total, const std::string& before = "",
                    const std::string& pieces = "pieces");
+  /// Work of which nobody knows how much there will be: how long it has taken so far.
+  void show_speed(const Progress& progress, const std::string& what);
   /// For items one after another, of which `done` are finished and a share of the next.
   void show_shares(std::size_t done, double share, std::size_t total);
   /// A line that stays.

@@ -54,7 +54,8 @@ std::optional<Choice> choose(SampleSettings& s, const Plan& plan, const std::ato
   s.run = with_seed(s.run);
   ProgressBar bar(s.quiet);
   Hooks hooks;
-  hooks.progress = [&](const Progress& progress) { bar.show(progress, "choosing a sampler: "); };
+  // How many pilots there will be is not known before they are over: the line shows that they go on.
+  hooks.progress = [&](const Progress& progress) { bar.show_speed(progress, "choosing a sampler"); };
   hooks.stop = &stop;
   Choice choice = choose_sampler(*plan.target, s.run, hooks);
   bar.clear();

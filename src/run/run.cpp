@@ -20,6 +20,17 @@
 namespace onward {
 namespace {
 
+/// How much of the way a run has behind it when its chains have so many draws, all that were asked for so
+/// far.
+double share_at(const RunSettings& settings, std::size_t draws) {
+  if (draws == 0) return 0;
+  double left = 0.1;
+  std::size_t limit = first_limit(settings, 0);
+  if (draws >= settings.draws) return 1;
+  for (; limit < draws; limit = next_limit(settings, limit)) left /= 2;
+  return 1 - left;
+}
+
 Progress report(const std::deque<ChainTask>& chains, const RunSettings& settings, std::size_t draws,
                 double seconds) {
   Progress p;
@@ -33,6 +44,14 @@ Progress report(const std::deque<ChainTask>& chains, const RunSettings& settings
     p.chains_done += chain.phase() == ChainTask::done ? 1 : 0;
   }
   p.steps_total = std::max(p.steps_total, p.steps_done);  // chains that were cut short are not equally long
+  const std::size_t before = draws > first_limit(settings, 0) ? draws / 2 : 0;
+  const std::uint64_t steps_before =
+      before == 0 ? 0 : settings.chains * (*settings.warmup + before * *settings.thin);
+  const double within = p.steps_done <= steps_before || p.steps_total == steps_before
+                            ? 0
+                            : static_cast<double>(p.steps_done - steps_before) /
+                                  static_cast<double>(p.steps_total - steps_before);
+  p.share = share_at(settings, before) + within * (share_at(settings, draws) - share_at(settings, before));
   p.seconds = seconds;
   if (p.steps_done > 0) {
     const auto done = static_cast<double>(p.steps_done);

@@ -26,6 +26,9 @@ namespace onward {
 /// How far the run is.
 struct Progress {
   std::uint64_t steps_done = 0, steps_total = 0;
+  /// Of the way, from 0 to 1, and never less than before. A run that goes on until it is good enough keeps a
+  /// tenth for what comes after it was first judged, half of that for what comes after the second time, ...
+  double share = 0;
   std::size_t chains_warming = 0, chains_sampling = 0, chains_done = 0;
   double acceptance = 0;  ///< mean over all steps so far
   double seconds = 0, seconds_left = 0, steps_per_second = 0;
