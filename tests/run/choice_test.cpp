@@ -1,5 +1,5 @@
-// The sampler auto: the same choice for the same seed, settings of the user's that hold, and what happens
-// when there is no time for pilots.
+// The sampler auto: trajectories where there is a gradient, else what pilots show; the same choice for the
+// same seed, settings of the user's that hold, and what happens when there is no time for pilots.
 
 #include "onward/run/choice.hpp"
 
@@ -66,14 +66,35 @@ bool same_draws(const Run& a, const Run& b) {
   return same;
 }
 
+/// Directions are for samplers that take some, which trajectories do not: so there are pilots.
+RunSettings with_pilots() {
+  RunSettings s = automatic();
+  s.directions = "frames";
+  return s;
+}
+
+TEST(Choice, IsTrajectoriesWhereThereIsAGradient) {
+  RunSettings s = automatic();
+  const auto run = sample(models::make("eight-schools").target, s);
+  ASSERT_TRUE(run.choice);
+  EXPECT_EQ(run.choice->sampler, "nuts");
+  EXPECT_TRUE(run.choice->pilots.empty());
+  EXPECT_EQ(run.settings.sampler, "nuts");
+  EXPECT_EQ(run.thin(), 1u);
+  EXPECT_EQ(run.warmup(), 500u);
+  EXPECT_THAT(describe(*run.choice), HasSubstr("gradient"));
+  s.sampler = "nuts";
+  EXPECT_TRUE(same_draws(run, sample(models::make("eight-schools").target, s)));
+}
+
 TEST(Choice, IsTheSameForTheSameSeedWhateverTheThreads) {
   for (const std::string name : {"gaussian", "eight-schools"}) {
     const AnyTarget target = models::make(name).target;
-    RunSettings s = automatic();
+    RunSettings s = with_pilots();
     s.threads = 1;
     const auto first = sample(target, s);
     ASSERT_TRUE(first.choice);
-    EXPECT_THAT(piloted(*first.choice), UnorderedElementsAre("newton-line", "rwm", "mala"));
+    EXPECT_THAT(piloted(*first.choice), UnorderedElementsAre("newton-line", "rwm"));
     for (const std::size_t threads : {2, 1}) {
       s.threads = threads;
       const auto again = sample(target, s);
@@ -86,7 +107,7 @@ TEST(Choice, IsTheSameForTheSameSeedWhateverTheThreads) {
 
 TEST(Choice, IsTheBestOfItsPilotsAndTheRunIsThatSamplers) {
   const AnyTarget t = target(5, StandardNormal{});
-  const RunSettings s = automatic();
+  RunSettings s = with_pilots();
   const auto run = sample(t, s);
   ASSERT_TRUE(run.choice);
   const Choice& choice = *run.choice;
@@ -102,6 +123,7 @@ TEST(Choice, IsTheBestOfItsPilotsAndTheRunIsThatSamplers) {
   EXPECT_GE(choice.thin, 1u);
 
   // as if it had been asked for
+  if (choice.sampler == "rwm") s.directions = "auto";
   const auto named = sample(t, with_choice(s, choice));
   EXPECT_FALSE(named.choice);
   EXPECT_TRUE(same_draws(run, named));
@@ -110,7 +132,7 @@ TEST(Choice, IsTheBestOfItsPilotsAndTheRunIsThatSamplers) {
 }
 
 TEST(Choice, ThinsDrawsTowardsIndependence) {
-  RunSettings s = automatic();
+  RunSettings s = with_pilots();
   s.chains = 4;
   s.draws = 500;
   const auto run = sample(models::make("gaussian", {.dimension = 10, .condition = 100.0}).target, s);
@@ -158,7 +180,7 @@ struct Slopes {
   }
 };
 
-TEST(Choice, HasNoPilotOfMalaForAModelWithoutGradient) {
+TEST(Choice, IsByPilotsForAModelWithoutGradient) {
   const auto run = sample(Slopes{}, automatic());
   ASSERT_TRUE(run.choice);
   EXPECT_THAT(piloted(*run.choice), UnorderedElementsAre("newton-line", "rwm"));
@@ -184,8 +206,8 @@ TEST(Choice, PilotsThatTellNothingAreRepeatedAtTwiceTheLength) {
     using std::exp;
     return -t[0] * t[0] / 200.0 + 0.5 * t[0] - 0.5 * exp(t[0]) * t[1] * t[1];
   });
-  RunSettings s = automatic();
-  s.draws = 1;
+  RunSettings s = with_pilots();
+  s.draws = 1000;
   s.warmup = 0;
   s.thin = 1;
   const auto steps = [&](const AnyTarget& model) {
