@@ -14,10 +14,8 @@ struct FunnelDensity {
     using T = scalar_of<V>;
     using std::exp;
     const T w = t[0];
-    T squares(0.0);
-    for (std::size_t i = 1; i < t.size(); ++i) squares += t[i] * t[i];
     const auto count = static_cast<double>(t.size() - 1);
-    return -w * w / 18.0 + 0.5 * count * w - 0.5 * exp(w) * squares;
+    return -w * w / 18.0 + 0.5 * count * w - 0.5 * exp(w) * sum_of_squares(t.subspan(1));
   }
 };
 

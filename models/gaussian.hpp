@@ -78,9 +78,7 @@ class GaussianDensity {
 
   template <class T>
   static void reflect(const std::vector<double>& v, std::vector<T>& y) {
-    T projection(0.0);
-    for (std::size_t i = 0; i < y.size(); ++i) projection += v[i] * y[i];
-    projection *= 2.0;
+    const T projection = 2.0 * dot(v, y);
     for (std::size_t i = 0; i < y.size(); ++i) y[i] -= v[i] * projection;
   }
 

@@ -1,6 +1,5 @@
 #pragma once
-// Logistic regression on made-up data, written as anyone would write it first: a dot product and a log-odds
-// term a row.
+// Logistic regression on made-up data.
 
 #include <cmath>
 #include <cstddef>
@@ -19,17 +18,17 @@ namespace onward::models {
 class LogisticDensity {
  public:
   LogisticDensity(std::size_t rows, std::size_t predictors, double correlation = 0)
-      : rows_(rows), predictors_(predictors) {
+      : rows_(rows) {
     auto data = std::make_shared<Data>();
     const Stream stream(data_seed, 0);
-    data->x.resize(rows * predictors);
-    stream.normals(0, Purpose::noise, data->x);
+    std::vector<double> x(rows * predictors);
+    stream.normals(0, Purpose::noise, x);
     std::vector<double> beta(predictors), uniforms(rows);
     stream.normals(1, Purpose::noise, beta);
     stream.uniforms(0, Purpose::accept, uniforms);
     data->y.resize(rows);
     for (std::size_t n = 0; n < rows; ++n) {
-      double* row = &data->x[n * predictors];
+      double* row = &x[n * predictors];
       row[0] = 1;
       for (std::size_t j = 2; j < predictors; ++j)
         row[j] = correlation * row[j - 1] + std::sqrt(1 - correlation * correlation) * row[j];
@@ -37,33 +36,26 @@ class LogisticDensity {
       for (std::size_t j = 0; j < predictors; ++j) eta += row[j] * beta[j];
       data->y[n] = uniforms[n] < 1 / (1 + std::exp(-eta)) ? 1 : 0;
     }
+    data->x = DataMatrix(std::move(x), predictors);
     data_ = std::move(data);
   }
 
   template <class V>
   auto operator()(const V& beta) const {
-    using T = scalar_of<V>;
-    T sum(0.0);
-    for (std::size_t j = 0; j < predictors_; ++j) sum -= 0.5 * (beta[j] * beta[j]);
-    const double* x = data_->x.data();
-    for (std::size_t n = 0; n < rows_; ++n, x += predictors_) {
-      T eta(0.0);
-      for (std::size_t j = 0; j < predictors_; ++j) eta += x[j] * beta[j];
-      sum += data_->y[n] * eta - softplus(eta);
-    }
-    return sum;
+    return bernoulli_logit_lpmf(data_->y, data_->x * beta) - 0.5 * sum_of_squares(beta);
   }
 
   std::size_t rows() const { return rows_; }
-  std::span<const double> x() const { return data_->x; }  ///< one row after the other
+  std::span<const double> x() const { return data_->x.numbers(); }  ///< one row after the other
   std::span<const double> y() const { return data_->y; }  ///< 0 or 1
 
  private:
   static constexpr std::uint64_t data_seed = 30;
   struct Data {
-    std::vector<double> x, y;
+    DataMatrix x{{}, 1};
+    std::vector<double> y;
   };
-  std::size_t rows_, predictors_;
+  std::size_t rows_;
   std::shared_ptr<const Data> data_;  // never changes, so chains may share it
 };
 

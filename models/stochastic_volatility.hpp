@@ -64,9 +64,9 @@ class StochasticVolatilityDensity {
     for (std::size_t t = 0; t < z.size(); ++t) {
       const T h = path.next(z[t]);
       const double y = (*y_)[t];
-      sum += z[t] * z[t] + h + y * y * exp(-h);
+      sum += h + y * y * exp(-h);
     }
-    return f - 0.5 * sum;
+    return f - 0.5 * (sum + sum_of_squares(z));
   }
 
  private:

@@ -5,9 +5,9 @@ namespace onward {
 EvaluationPrice EvaluationPrice::of_dimension(std::size_t dimension) {
   EvaluationPrice price;
   const std::size_t passes = (dimension + 7) / 8;
-  // 2.0 to 4.3 with one pass, 2.6 to 7.4 with two, 4.3 with four of a model whose rows dwarf it; 12 to 17
-  // over a tape.
-  price.gradient = passes <= 4 ? 1.5 + 1.4 * static_cast<double>(passes) : 14;
+  // 1.1 to 3.4 with one pass, 3.4 to 6.3 with two; 1.1 to 8 over the tape, the less the more of the model is
+  // in functions of vectors.
+  price.gradient = passes <= 3 ? 1.5 + 1.1 * static_cast<double>(passes) : 5;
   return price;
 }
 

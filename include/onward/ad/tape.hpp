@@ -67,8 +67,9 @@ class Tape {
 
   /// Forgets everything and keeps the memory.
   void clear() {
+    forget_adjoints();
     size_ = variables_end_ = 1;
-    runs_size_ = weights_size_ = parents_size_ = 0;
+    runs_size_ = weights_size_ = parents_size_ = read_ = 0;
     theta_ = {};
     array_is_made_ = false;
   }
@@ -168,11 +169,13 @@ class Tape {
   T adjoint(const Reverse<T>& x) const { return x.index == 0 ? T(0) : adjoints_[x.index]; }
   std::span<const T> adjoints() const { return {adjoints_.data() + 1, variables_end_ - 1}; }
 
-  /// What is on record: nodes with two parents, and all parents of the others.
+  /// What is on record: nodes, and the numbers that functions of vectors have gone through to make theirs, as
+  /// they say by read().
   struct Counts {
-    std::size_t nodes, fused;
+    std::size_t nodes, read;
   };
-  Counts counts() const { return {size_ - variables_end_, weights_size_}; }
+  Counts counts() const { return {size_ - variables_end_, read_}; }
+  void read(std::size_t numbers) { read_ += numbers; }
 
  private:
   struct Node {
@@ -211,17 +214,28 @@ class Tape {
     }
   }
 
+  /// Rounds once either way: a lane for which no care is needed has the bits that it has alone.
   template <bool careful>
   ONWARD_ALWAYS_INLINE static void add(T& to, const T& w, const T& derivative) {
+    const T sum = simd::mul_add(w, derivative, to);
     if constexpr (careful)
-      to += ad::product(w, derivative);
+      to = simd::select(simd::is_nan(sum) && ((w == T(0)) || (derivative == T(0))), to, sum);
     else
-      to = simd::mul_add(w, derivative, to);
+      to = sum;
+  }
+
+  /// Adjoints are 0 between evaluations: numbers that were stored just before they are read in wider loads
+  /// would hold the processor up.
+  void forget_adjoints() {
+    std::fill_n(adjoints_.begin(), static_cast<std::ptrdiff_t>(used_adjoints_), T(0));
+    used_adjoints_ = 0;
   }
 
   template <bool careful>
   [[gnu::noinline]] void sweep_from(const Reverse<T>& f) {
-    adjoints_.assign(size_, T(0));
+    forget_adjoints();
+    if (adjoints_.size() < size_) adjoints_.resize(std::max(size_, 2 * adjoints_.size()), T(0));
+    used_adjoints_ = size_;
     T* const adjoints = adjoints_.data();
     adjoints[f.index] += f.scale;
     std::size_t runs = runs_size_;  // those of nodes that were passed are behind
@@ -280,8 +294,9 @@ class Tape {
   std::vector<Run> runs_;
   std::vector<T> weights_;
   std::vector<Index> parents_;
-  std::size_t runs_size_ = 0, weights_size_ = 0, parents_size_ = 0, fused_begin_ = 0;
+  std::size_t runs_size_ = 0, weights_size_ = 0, parents_size_ = 0, fused_begin_ = 0, read_ = 0;
   std::vector<T> adjoints_;
+  std::size_t used_adjoints_ = 0;
   std::array<std::vector<T>, 9> scratch_;
   std::span<const T> theta_;
   std::vector<Reverse<T>> array_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -66,13 +68,12 @@ class CallableTarget {
     return {{f.value, f.slope.first(), 0}, {f.value, f.slope.second(), 0}};
   }
 
-  /// For baseline MALA. Forward mode with a register full of tangents a pass while the dimension is small,
-  /// reverse mode above: docs/decisions/gradient.md has the figures.
+  /// By forward mode with a register full of tangents in each pass, or by reverse mode: whichever is cheaper
+  /// by what an evaluation does, counted once. docs/decisions/gradient.md has the figures.
   double gradient(VectorView theta, std::span<double> out) {
-    return dimension_ <= forward_gradient_limit ? forward_gradient(theta, out) : reverse_gradient(theta, out);
+    if (!forward_is_cheaper_) forward_is_cheaper_ = compare_by_counts();
+    return *forward_is_cheaper_ ? forward_gradient(theta, out) : reverse_gradient(theta, out);
   }
-
-  static constexpr std::size_t forward_gradient_limit = 4 * simd::lanes_v<simd::Batch<double>>;
 
   double forward_gradient(VectorView theta, std::span<double> out) {
     using T = Dual<double, AxisTangents>;
@@ -100,6 +101,28 @@ class CallableTarget {
       return f_(std::span<const T>(view));
   }
 
+  /// Counts are taken at 0 and not where the first gradient is asked for: a chain that is resumed elsewhere
+  /// must choose alike.
+  bool compare_by_counts() {
+    constexpr std::size_t lanes = simd::lanes_v<AxisTangents>;
+    const auto passes = static_cast<double>((dimension_ + lanes - 1) / lanes);
+    constexpr double most_passes = 16;  // forward mode never wins beyond
+    if (passes > most_passes) return false;
+    const std::vector<double> zero(dimension_);
+    tape_.start(zero);
+    try {
+      const Tape<double>::Active active(tape_);
+      record(zero);
+    } catch (const std::exception&) {
+      return passes <= 2;  // no place for this model
+    }
+    const auto counts = tape_.counts();
+    const auto nodes = static_cast<double>(counts.nodes), read = static_cast<double>(counts.read);
+    // Nanoseconds, about.
+    const double forward = passes * (1.2 * nodes + 1.1 * read), reverse = 20 + 4.5 * nodes + 0.4 * read;
+    return forward <= reverse;
+  }
+
   // In a frame of its own, where the registers are all for the model.
   [[gnu::noinline]] Reverse<double> record(VectorView theta) {
     return evaluate(LineView<Reverse<double>>(theta));
@@ -115,6 +138,7 @@ class CallableTarget {
   std::vector<Jet2<double, TwoTangents>> jet_pairs_;
   std::vector<Dual<double, AxisTangents>> chunk_;
   Tape<double> tape_;
+  std::optional<bool> forward_is_cheaper_;
 };
 
 /// A target of that dimension from a log density, up to a constant:

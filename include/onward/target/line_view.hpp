@@ -93,6 +93,31 @@ class LineView {
   }
   operator std::span<const T>() const { return {data(), size_}; }  // NOLINT: it is a span, only lazier
 
+  /// As many entries as a register has lanes, side by side.
+  auto wide(std::size_t i) const
+      requires(std::is_same_v<T, Value<double>> || std::is_same_v<T, Dual<double>> ||
+               std::is_same_v<T, Jet2<double>>) {
+    using B = simd::Batch<double>;
+    const B value = B::load_unaligned(theta_ + offset_ + i);
+    if constexpr (std::is_same_v<T, Value<double>>)
+      return Value<B>(value);
+    else if constexpr (std::is_same_v<T, Dual<double>>)
+      return Dual<B>(value, B::load_unaligned(v_ + offset_ + i));
+    else
+      return Jet2<B>(value, B::load_unaligned(v_ + offset_ + i), B(0.0));
+  }
+
+  /// The tangents of a sum whose derivative towards entry i is w(i): the entries along the axes get theirs.
+  template <class W>
+  AxisTangents spread(const W& w) const requires std::is_same_v<T, Dual<double, AxisTangents>> {
+    alignas(AxisTangents) std::array<double, simd::lanes_v<AxisTangents>> tangents;
+    for (std::size_t k = 0; k < tangents.size(); ++k) {
+      const std::size_t i = first_ + k - offset_;  // wraps around before the first entry
+      tangents[k] = i < size_ ? w(i) : 0.0;
+    }
+    return AxisTangents::load_aligned(tangents.data());
+  }
+
   /// The values alone.
   std::span<const Real> values() const { return {theta_ + offset_, size_}; }
 

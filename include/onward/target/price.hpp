@@ -11,10 +11,10 @@ namespace onward {
 
 struct EvaluationPrice {
   double value = 1, slope = 1.15, curvature = 1.4, slope_pair = 1.3, curvature_pair = 1.6;
-  double gradient = 4.3;
+  double gradient = 3.7;
 
   /// Gradients of generic callables go by eights of parameters in forward mode while there are few of them,
-  /// and over a tape above.
+  /// and over the tape above.
   static EvaluationPrice of_dimension(std::size_t dimension);
 
   /// Plain evaluations that those cost as much as.
