@@ -34,7 +34,15 @@ class Filled : public std::optional<T> {
  public:
   using std::optional<T>::optional;
   operator const T&() const { return this->value(); }  // NOLINT: it stands for its value
-};  // assignment is by way of a new one: = 3, = std::nullopt, = {}
+  friend bool operator==(const Filled& a, const Filled& b) { return as_optional(a) == as_optional(b); }
+  template <class U>
+  friend bool operator==(const Filled& a, const U& b) {
+    return as_optional(a) == b;
+  }
+
+ private:  // assignment is by way of a new one: = 3, = std::nullopt, = {}
+  static const std::optional<T>& as_optional(const Filled& a) { return a; }
+};
 
 /// Fields without a value are filled in by resolve(): see there.
 struct RunSettings {
