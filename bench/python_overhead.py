@@ -4,7 +4,9 @@
 
 - a Python callable: microseconds a jet beyond the time of the function itself (bar: 3);
 - a C function pointer: nanoseconds a step beyond a built-in model of the same dimension (bar: 50);
-- `onward.sample` with its summary on the funnel, D = 10, over the time of the program (bar: 1.05).
+- `onward.sample` with its summary on the funnel, D = 10, over the time of the program (bar: 1.05);
+- `onward.glm` from a DataFrame of 1,000,000 x 50 floats: the peak of memory while the model is made and sampled, less
+  what there was before, over the floats. The design has each number once, so that 2 would be a second copy.
 """
 
 import argparse
@@ -95,13 +97,39 @@ def funnel(program, folder):
     return {**best, "ratio": best["python"] / best["program"], "bar": 1.05}
 
 
+def table_memory(rows=1_000_000, columns=50):
+    import pandas
+
+    x = np.random.default_rng(1).standard_normal(size=(rows, columns), dtype=np.float32)
+    frame = pandas.DataFrame(x, columns=[f"x{i}" for i in range(columns)], copy=False)
+    frame["y"] = (x[:, 0] > 0.5 * x[:, 1]).astype(np.float32)
+
+    def now(field):
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
+
+    before = now("VmRSS")
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak begins here
+    model = onward.glm("y ~ . ", frame, family="bernoulli")
+    made = now("VmHWM") - before
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        onward.sample(model, draws=5, warmup=51 * 4, seed=1, chains=1, progress=False)
+    return {"floats_mb": x.nbytes / 1e6, "made_over_floats": made / x.nbytes,
+            "sampled_over_floats": (now("VmHWM") - before) / x.nbytes, "bar": 2}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=os.path.join(os.path.dirname(__file__), "..", "build", "release", "onward"))
+    figures = {"callable": lambda _: callable_overhead(), "c_pointer": pointer_overhead,
+               "funnel": lambda folder: funnel(words.program, folder), "table_memory": lambda _: table_memory()}
+    parser.add_argument("--only", choices=figures, help="one figure alone")
     words = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        json.dump({"callable": callable_overhead(), "c_pointer": pointer_overhead(folder),
-                   "funnel": funnel(words.program, folder)}, sys.stdout, indent=1)
+        json.dump({name: make(folder) for name, make in figures.items() if words.only in (None, name)}, sys.stdout,
+                  indent=1)
     print()
 
 
