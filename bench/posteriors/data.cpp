@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <numbers>
 #include <vector>
 
 #include "onward/random/stream.hpp"
@@ -112,14 +113,24 @@ Data hmm_drives_data() {
 }
 
 Data motorcycle_data() {
+  // Made by the model itself (motorcycle.cpp): sines on [-0.625, 0.625] with weights that fall off.
+  constexpr double half_width = 0.625, length = 0.12, sd = 45, scale_length = 0.3, scale_sd = 1;
   Numbers numbers(307);
+  const auto z = numbers.normals(20), w = numbers.normals(20);
+  const auto curve = [&](double x, const std::vector<double>& weights, double height, double l) {
+    double sum = 0;
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+      const double omega = static_cast<double>(j + 1) * std::numbers::pi / (2 * half_width);
+      sum += weights[j] * std::sin(omega * (x + half_width)) / std::sqrt(half_width) * height *
+             std::sqrt(std::sqrt(2 * std::numbers::pi) * l) * std::exp(-0.25 * omega * omega * l * l);
+    }
+    return sum;
+  };
   std::vector<double> x, y;
   for (int n = 0; n < 133; ++n) {
-    const double s = n / 132.0;  // flat, then down, up and back, ever less certain
-    const double curve = s < 0.25 ? 0 : -130 * std::exp(-(s - 0.25) * 3) * std::sin((s - 0.25) * 11);
-    const double scale = s < 0.2 ? 1.5 : 1.5 + 25 * std::sqrt(s - 0.2);
-    x.push_back(rounded(s - 0.5));
-    y.push_back(rounded(curve + scale * numbers.normal(), 10));
+    x.push_back(rounded(n / 132.0 - 0.5));
+    const double log_scale = 2 + curve(x.back(), w, scale_sd, scale_length);
+    y.push_back(rounded(-20 + curve(x.back(), z, sd, length) + std::exp(log_scale) * numbers.normal(), 10));
   }
   return {{"N", x.size()}, {"x", x}, {"y", y}};
 }
