@@ -8,11 +8,9 @@
 #include <boost/math/differentiation/autodiff.hpp>
 
 #include "bench.hpp"
-#include "models/eight_schools.hpp"
-#include "models/funnel.hpp"
-#include "models/logistic.hpp"
 #include "onward/random/stream.hpp"
 #include "onward/target/callable.hpp"
+#include "plain_densities.hpp"
 
 // What Boost's type lacks of the functions that the models use, found beside it by argument-dependent lookup.
 namespace boost::math::differentiation::autodiff_v1::detail {
@@ -87,10 +85,10 @@ void add_rows(std::vector<Row>& rows, const std::string& name, std::size_t dimen
 
 std::vector<Row> jets() {
   std::vector<Row> rows;
-  add_rows(rows, "funnel D=10", 11, models::FunnelDensity{});
-  add_rows(rows, "funnel D=100", 101, models::FunnelDensity{});
-  add_rows(rows, "eight-schools", 10, models::EightSchoolsDensity{});
-  add_rows(rows, "logistic regression, 30 predictors, 500 rows", 30, models::LogisticDensity(500, 30));
+  add_rows(rows, "funnel D=10", 11, PlainFunnel{});
+  add_rows(rows, "funnel D=100", 101, PlainFunnel{});
+  add_rows(rows, "eight-schools", 10, PlainEightSchools{});
+  add_rows(rows, "logistic regression, 30 predictors, 500 rows", 30, PlainLogistic(500, 30));
   return rows;
 }
 

@@ -17,8 +17,7 @@ namespace onward::models {
 /// normal, each correlated with the one before.
 class LogisticDensity {
  public:
-  LogisticDensity(std::size_t rows, std::size_t predictors, double correlation = 0)
-      : rows_(rows) {
+  LogisticDensity(std::size_t rows, std::size_t predictors, double correlation = 0) : rows_(rows) {
     auto data = std::make_shared<Data>();
     const Stream stream(data_seed, 0);
     std::vector<double> x(rows * predictors);
@@ -47,7 +46,7 @@ class LogisticDensity {
 
   std::size_t rows() const { return rows_; }
   std::span<const double> x() const { return data_->x.numbers(); }  ///< one row after the other
-  std::span<const double> y() const { return data_->y; }  ///< 0 or 1
+  std::span<const double> y() const { return data_->y; }            ///< 0 or 1
 
  private:
   static constexpr std::uint64_t data_seed = 30;

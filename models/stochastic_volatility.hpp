@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <numbers>
 #include <span>
 #include <string>
 #include <utility>
@@ -56,17 +57,15 @@ class StochasticVolatilityDensity {
 
   template <class T>
   T operator()(T mu, T phi, T sigma, std::span<const T> z) const {
-    using std::exp, std::log;
+    using std::log;
     T f = mu * mu * (-0.5 / (mu_sd * mu_sd)) + (phi_a - 1) * log(1.0 + phi) + (phi_b - 1) * log(1.0 - phi) -
           sigma * sigma * (0.5 / (sigma_sd * sigma_sd));
     LogVariancePath<T> path(mu, phi, sigma);
-    T sum(0.0);
-    for (std::size_t t = 0; t < z.size(); ++t) {
-      const T h = path.next(z[t]);
-      const double y = (*y_)[t];
-      sum += h + y * y * exp(-h);
-    }
-    return f - 0.5 * (sum + sum_of_squares(z));
+    thread_local std::vector<T> h;
+    h.resize(z.size());
+    for (std::size_t t = 0; t < z.size(); ++t) h[t] = path.next(z[t]);
+    const double constant = 0.5 * std::log(2 * std::numbers::pi) * static_cast<double>(z.size());
+    return f + normal_log_variance_lpdf(*y_, h) - 0.5 * sum_of_squares(z) + constant;
   }
 
  private:

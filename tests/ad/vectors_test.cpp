@@ -152,6 +152,15 @@ TEST(AdVectors, CountsAndAnswers) {
         return s;
       });
   compare(
+      "normal_log_variance_lpdf",
+      [](const auto& a, const auto& b) { return onward::normal_log_variance_lpdf(data, made_of(a, b)); },
+      [](long double a, long double b) {
+        long double s = 0;
+        const auto x = made_of(a, b);
+        for (std::size_t i = 0; i < x.size(); ++i) s += normal(data[i], 0, std::exp(x[i] / 2));
+        return s;
+      });
+  compare(
       "poisson_log_lpmf",
       [](const auto& a, const auto& b) { return onward::poisson_log_lpmf(counts, made_of(a, b)); },
       [](long double a, long double b) {

@@ -45,6 +45,16 @@ struct PoissonLog {
   }
 };
 
+/// log N(y; 0, exp(h/2)) of one log variance h.
+struct NormalLogVariance {
+  template <int N, class T>
+  constexpr Unary<T> at(const T& h, const T& y) const {
+    const T e = (y * y) * hoistable::exp(simd::neg(h)), half = num<T>(0.5);
+    return {num<T>(-0.5) * (h + e) - num<T>(rule::half_log_two_pi), half * e - half, num<T>(-0.5) * e};
+  }
+  static constexpr bool has_shift = false;
+};
+
 /// s + f(x) for a function whose derivatives at x are known.
 template <class T>
 ONWARD_ALWAYS_INLINE inline T plus_function(const T& s, const Unary<T>& f, const T&) {
@@ -182,6 +192,12 @@ auto poisson_log_lpmf(const Y& y, const Eta& eta) {
 template <ad::NumberVector Y, ad::SomeNumber Alpha, ad::NumberVector Beta>
 auto poisson_log_lpmf(const Y& y, const DataMatrix& x, const Alpha& alpha, const Beta& beta) {
   return poisson_log_lpmf(y, alpha + x * beta);
+}
+
+/// Normal y_i with mean 0 and log variances h_i: a vector or alpha + X * beta.
+template <ad::NumberVector Y, ad::NumberVector H>
+auto normal_log_variance_lpdf(const Y& y, const H& h) {
+  return ad::sum_of_rule("normal_log_variance_lpdf", ad::NormalLogVariance{}, y, h);
 }
 
 /// The sum of log N(y_i; mu_i, sigma_i). y is a vector of data or parameters, mu and sigma are numbers or

@@ -343,6 +343,8 @@ struct MovingVector {
     view.spread(w);
   }
   { return v->spread(w); }
+  auto spread_values() const requires requires(const V& view) { view.spread_values(); }
+  { return v->spread_values(); }
   const double* values() const requires requires(const V& view) { view.spread(Ones{}); }
   { return v->values().data(); }
   Wide<R> wide(std::size_t i) const requires requires(const V& view) { view.wide(i); }

@@ -96,8 +96,8 @@ auto sum_of_squares(const A& a) {
     x.scatter(tape, n, [&](std::size_t i) { return x.value(i) + x.value(i); });
     return tape.end(value);
   } else if constexpr (ad::along_axes<R, std::remove_const_t<decltype(x)>>) {
-    return R(ad::dot_of_values<T>(x, x, n),
-             ad::spread<R>(x, [&](std::size_t i) { return x.value(i) + x.value(i); }));
+    const auto half = x.spread_values();
+    return R(ad::dot_of_values<T>(x, x, n), half + half);
   } else {
     return ad::in_eights<R>(
         n, [](auto& s, const auto& xi) { s = ad::plus_product(s, xi, xi); }, x);

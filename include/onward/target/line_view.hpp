@@ -118,6 +118,22 @@ class LineView {
     return AxisTangents::load_aligned(tangents.data());
   }
 
+  /// The same with w(i) the value of entry i.
+  AxisTangents spread_values() const requires std::is_same_v<T, Dual<double, AxisTangents>> {
+    constexpr std::size_t lanes = simd::lanes_v<AxisTangents>;
+    static constexpr auto numbers = [] {
+      std::array<double, lanes> n{};
+      for (std::size_t k = 0; k < lanes; ++k) n[k] = static_cast<double>(k);
+      return n;
+    }();
+    const AxisTangents x =
+        simd::load_partial(theta_ + first_, whole_ - first_ < lanes ? whole_ - first_ : lanes);
+    const AxisTangents entry = AxisTangents::load_unaligned(numbers.data()) +
+                               (static_cast<double>(first_) - static_cast<double>(offset_));
+    const auto inside = (entry >= AxisTangents(0.0)) && (entry < AxisTangents(static_cast<double>(size_)));
+    return simd::select(inside, x, AxisTangents(0.0));
+  }
+
   /// The values alone.
   std::span<const Real> values() const { return {theta_ + offset_, size_}; }
 
