@@ -165,7 +165,7 @@ template <class Rule, class Y, class Eta>
         sums,
         [&](std::size_t i) {
           eight[i % 8] = R(place.number(i));
-          return plain<T>(eight[i % 8]);
+          return as_plain<T>(eight[i % 8]);
         },
         [&](R& s, const Unary<T>& f, std::size_t i) { s = plus_function(s, f, eight[i % 8]); });
     return R(fold(sums) + shift);

@@ -103,7 +103,7 @@ std::size_t common_size(const char* function, const A& a, const Others&... other
 
 /// x as a plain T.
 template <class T, class X>
-ONWARD_ALWAYS_INLINE constexpr T plain(const X& x) {
+ONWARD_ALWAYS_INLINE constexpr T as_plain(const X& x) {
   if constexpr (AdScalar<X>)
     return x.value;
   else
@@ -113,15 +113,15 @@ ONWARD_ALWAYS_INLINE constexpr T plain(const X& x) {
 /// s + a b, where a and b are of the kind of s or plain; the value is rounded once.
 template <simd::Real T, class A, class B>
 ONWARD_ALWAYS_INLINE inline T plus_product(const T& s, const A& a, const B& b) {
-  return simd::mul_add(plain<T>(a), plain<T>(b), s);
+  return simd::mul_add(as_plain<T>(a), as_plain<T>(b), s);
 }
 template <class T, class A, class B>
 ONWARD_ALWAYS_INLINE inline Value<T> plus_product(const Value<T>& s, const A& a, const B& b) {
-  return {simd::mul_add(plain<T>(a), plain<T>(b), s.value)};
+  return {simd::mul_add(as_plain<T>(a), as_plain<T>(b), s.value)};
 }
 template <class T, class S, class A, class B>
 ONWARD_ALWAYS_INLINE inline Dual<T, S> plus_product(const Dual<T, S>& s, const A& a, const B& b) {
-  const T x = plain<T>(a), y = plain<T>(b);
+  const T x = as_plain<T>(a), y = as_plain<T>(b);
   S slope = s.slope;
   if constexpr (AdScalar<A>) slope = simd::mul_add(a.slope, S(y), slope);
   if constexpr (AdScalar<B>) slope = simd::mul_add(S(x), b.slope, slope);
@@ -129,7 +129,7 @@ ONWARD_ALWAYS_INLINE inline Dual<T, S> plus_product(const Dual<T, S>& s, const A
 }
 template <class T, class S, class A, class B>
 ONWARD_ALWAYS_INLINE inline Jet2<T, S> plus_product(const Jet2<T, S>& s, const A& a, const B& b) {
-  const T x = plain<T>(a), y = plain<T>(b);
+  const T x = as_plain<T>(a), y = as_plain<T>(b);
   S slope = s.slope, curvature = s.curvature;
   if constexpr (AdScalar<A>) {
     slope = simd::mul_add(a.slope, S(y), slope);
@@ -192,7 +192,7 @@ std::array<R, 8> lane_by_lane(const std::array<Wide<R>, 8 / simd::lanes_v<simd::
     return numbers;
   };
   std::array<R, 8> s;
-  const auto values = stored([](const auto& x) { return plain<B>(x); });
+  const auto values = stored([](const auto& x) { return as_plain<B>(x); });
   if constexpr (requires { s[0].curvature; }) {
     const auto slopes = stored([](const auto& x) { return x.slope; });
     const auto curvatures = stored([](const auto& x) { return x.curvature; });
