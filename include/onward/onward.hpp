@@ -11,5 +11,6 @@
 #include "onward/run/run.hpp"
 #include "onward/sampler/samplers.hpp"
 #include "onward/target/callable.hpp"
+#include "onward/target/observed.hpp"
 #include "onward/target/target.hpp"
 #include "onward/version.hpp"
