@@ -8,6 +8,7 @@
 
 #include "../../models/kinds.hpp"
 #include "../data/md5.hpp"
+#include "../simulator/kinds.hpp"
 #include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
 #include "onward/glm/model.hpp"
@@ -101,6 +102,8 @@ ModelRegistry::ModelRegistry() {
   models::register_models(*this);
   glm::register_models(*this);
   add(detail::plugin_kind());
+  add(detail::umbridge_kind());
+  add(detail::program_kind());
 }
 
 void ModelRegistry::add(ModelKind kind) {

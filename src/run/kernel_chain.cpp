@@ -183,9 +183,11 @@ void KernelChain::meet(const Chain* other) {
 std::uint64_t KernelChain::advance(std::uint64_t steps, Monitor& monitor) {
   std::uint64_t made = 0;
   Counts counts;
+  std::optional<BeforeStep> before;
   try {
     while (true) {
-      if (follows_) counts = target_.counts();  // a trajectory may be cut short
+      if (follows_ || target_.can_be_stopped()) counts = target_.counts();  // the step may be cut short
+      if (target_.can_be_stopped()) before = {state_, warmup_, record_, followed_, since_noted_};
       const double acceptance = step().acceptance;
       ++made;
       acceptance_ += acceptance;
@@ -195,7 +197,14 @@ std::uint64_t KernelChain::advance(std::uint64_t steps, Monitor& monitor) {
     }
   } catch (const Stopped&) {
     --steps_;  // the step that it was in has not been made
-    if (follows_) target_.set_counts(counts);
+    if (follows_ || before) target_.set_counts(counts);
+    if (before) {
+      state_ = std::move(before->state);
+      warmup_ = std::move(before->warmup);
+      record_ = std::move(before->record);
+      followed_ = before->followed;
+      since_noted_ = before->since_noted;
+    }
     return made;
   }
 }

@@ -87,6 +87,7 @@ class Loop {
       stop_all();
     }
     for (auto& thread : threads) thread.join();
+    tell_news();
     if (problem_) std::rethrow_exception(problem_);
     finish();
   }
@@ -196,6 +197,12 @@ class Loop {
     hurry_ = true;
   }
 
+  /// What the model says while it is sampled.
+  void tell_news() {
+    const std::vector<std::string> news = maker_.news();
+    if (hooks_.notes && !news.empty()) hooks_.notes(news);
+  }
+
   /// Until every chain is done, or all are stopped.
   void watch() {
     std::unique_lock lock(mutex_);
@@ -205,6 +212,7 @@ class Loop {
                           [&] { return stop_ || all_parked() || due() || collected(); });
       look_at_the_clock();
       if (stop_) break;
+      tell_news();
       if (all_parked() && !go_on(lock)) break;
       if (due()) begin_checkpoint();
       if (collected()) end_checkpoint(lock);

@@ -72,13 +72,14 @@ std::string HttpUrl::authority() const {
 HttpUrl parse_url(std::string_view text) {
   HttpUrl url{std::string(text), "", "80", ""};
   const auto refuse = [&](const std::string& why) {
-    throw UsageError(fmt::format(
-        "'{}' is not the address of a server: {}; it is written as in http://localhost:4242", printable(text),
-        why));
+    throw UsageError(
+        fmt::format("'{}' is not the address of a server: {}; it is written as in http://localhost:4242",
+                    printable(text), why));
   };
   std::string_view rest = text;
   if (rest.starts_with("https://"))
-    refuse("https is not spoken here; put a proxy or an ssh tunnel before it and give that one's http address");
+    refuse(
+        "https is not spoken here; put a proxy or an ssh tunnel before it and give that one's http address");
   if (rest.starts_with("http://")) rest.remove_prefix(7);
   if (rest.find("://") != std::string_view::npos) refuse("it must begin with http://");
   const auto slash = std::min(rest.find('/'), rest.size());
@@ -88,7 +89,8 @@ HttpUrl parse_url(std::string_view text) {
   const auto bracket = rest.find(']');
   const auto colon = rest.find(':', rest.starts_with('[') ? std::min(bracket, rest.size()) : 0);
   url.host = rest.substr(0, colon);
-  if (url.host.starts_with('[') && url.host.ends_with(']')) url.host = url.host.substr(1, url.host.size() - 2);
+  if (url.host.starts_with('[') && url.host.ends_with(']'))
+    url.host = url.host.substr(1, url.host.size() - 2);
   if (colon != std::string_view::npos) url.port = rest.substr(colon + 1);
   unsigned port = 0;
   const auto [end, error] = std::from_chars(url.port.data(), url.port.data() + url.port.size(), port);
@@ -197,7 +199,8 @@ void HttpClient::connect(const Wait& wait) {
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(list, &::freeaddrinfo);
   std::string why = "it has no address";
   for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
-    Descriptor socket(::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, one->ai_protocol));
+    Descriptor socket(
+        ::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, one->ai_protocol));
     if (!socket.is_open()) continue;
     int error = ::connect(socket.number(), one->ai_addr, one->ai_addrlen) == 0 ? 0 : errno;
     if (error == EINPROGRESS) {
@@ -258,8 +261,8 @@ std::string http_answer(int status, std::string_view body, bool keeps_open) {
                                 : status == 404 ? "Not Found"
                                                 : "Internal Server Error";
   return fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: {}\r\n\r\n{}", status,
-      word, body.size(), keeps_open ? "keep-alive" : "close", body);
+      "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: {}\r\n\r\n{}",
+      status, word, body.size(), keeps_open ? "keep-alive" : "close", body);
 }
 
 }  // namespace onward::detail

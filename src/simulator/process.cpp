@@ -27,7 +27,8 @@ struct Pipe {
   Descriptor read, write;
   Pipe() {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      throw Error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
     read = Descriptor(ends[0]);
     write = Descriptor(ends[1]);
   }
@@ -35,7 +36,8 @@ struct Pipe {
 
 /// The last line that says something.
 std::string last_line(std::string_view text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
+    text.remove_suffix(1);
   const auto begin = text.rfind('\n');
   if (begin != std::string_view::npos) text.remove_prefix(begin + 1);
   return printable(text.substr(0, 200));
@@ -71,7 +73,8 @@ Process::Process(const std::vector<std::string>& words) {
   ::posix_spawnattr_destroy(&attributes);
   if (problem != 0) {
     pid_ = -1;
-    throw Error(fmt::format("the program {} cannot be started: {}", printable(words.front()), std::strerror(problem)));
+    throw Error(fmt::format("the program {} cannot be started: {}", printable(words.front()),
+                            std::strerror(problem)));
   }
   in_ = std::move(in.write);
   out_ = std::move(out.read);
@@ -126,7 +129,8 @@ std::string Process::ask(const std::string& line, const Wait& wait) {
     pollfd both[2] = {{out_.number(), POLLIN, 0}, {err_.number(), POLLIN, 0}};
     if (both[1].fd < 0) both[1].events = 0;
     constexpr int slice = 50;  // milliseconds after which the stop is looked at
-    if (::poll(both, err_.is_open() ? 2 : 1, std::min(slice, 1 + static_cast<int>(1000 * left))) <= 0) continue;
+    if (::poll(both, err_.is_open() ? 2 : 1, std::min(slice, 1 + static_cast<int>(1000 * left))) <= 0)
+      continue;
     if (err_.is_open() && both[1].revents != 0) {
       hear_errors();
       if ((both[1].revents & POLLIN) == 0) err_.close();  // it says no more there
@@ -144,9 +148,10 @@ std::string Process::how_it_ended() {
   const bool gone = ended(1);
   if (err_.is_open()) hear_errors();
   const std::string said = last_line(errors_);
-  const std::string how = !gone                  ? "it closed its output"
-                          : WIFSIGNALED(status_) ? fmt::format("it was ended by signal {}", WTERMSIG(status_))
-                                                 : fmt::format("it exited with code {}", WEXITSTATUS(status_));
+  const std::string how = !gone ? "it closed its output"
+                          : WIFSIGNALED(status_)
+                              ? fmt::format("it was ended by signal {}", WTERMSIG(status_))
+                              : fmt::format("it exited with code {}", WEXITSTATUS(status_));
   return said.empty() ? how : fmt::format("{}: {}", how, said);
 }
 

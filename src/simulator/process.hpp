@@ -19,7 +19,8 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Writes the line and reads the next one. Throws WireProblem (`lost` if the program has ended) and Stopped.
+  /// Writes the line and reads the next one. Throws WireProblem (`lost` if the program has ended) and
+  /// Stopped.
   std::string ask(const std::string& line, const Wait& wait);
 
   /// Of one that ended before it answered: whether it did so with code 0.

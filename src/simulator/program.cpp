@@ -29,11 +29,7 @@ class ProgramSimulator final : public Simulator {
  public:
   explicit ProgramSimulator(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
-  std::unique_ptr<Simulator> clone() const override {
-    auto other = std::make_unique<ProgramSimulator>(shared_);
-    other->heed(stop_);
-    return other;
-  }
+  std::unique_ptr<Simulator> clone() const override { return std::make_unique<ProgramSimulator>(shared_); }
   const SimulatorFacts& facts() const override { return shared_->facts; }
   std::vector<std::string> news() override { return shared_->news.take(); }
 
@@ -78,7 +74,8 @@ class ProgramSimulator final : public Simulator {
   }
 
  private:
-  static std::string request(const char* what, VectorView x, const char* field = nullptr, VectorView numbers = {}) {
+  static std::string request(const char* what, VectorView x, const char* field = nullptr,
+                             VectorView numbers = {}) {
     std::string text = fmt::format("{{\"ask\":\"{}\",\"input\":", what);
     detail::append_numbers(text, x);
     if (field != nullptr) {
@@ -92,7 +89,6 @@ class ProgramSimulator final : public Simulator {
     try {
       process_ = std::make_unique<Process>(shared_->words);
       const std::string answer = process_->ask(R"({"ask":"model"})", {shared_->options.timeout});
-      answered_ = true;
       json said = detail::parse_answer(answer);
       if (said.contains("error")) amiss(fmt::format("it says: {}", words_of(said["error"])));
       return said;
@@ -101,7 +97,8 @@ class ProgramSimulator final : public Simulator {
     }
   }
   [[noreturn]] void amiss(const std::string& what) const {
-    throw Error(fmt::format("the program {} was asked what it is by {{\"ask\":\"model\"}}, and {}", name(), what));
+    throw Error(
+        fmt::format("the program {} was asked what it is by {{\"ask\":\"model\"}}, and {}", name(), what));
   }
   std::string name() const { return shared_->facts.name; }
   static std::string words_of(const json& error) {
@@ -111,21 +108,20 @@ class ProgramSimulator final : public Simulator {
   /// The line that the program answers. One that ends well after an answer is run for each.
   std::string told(const std::string& line) {
     const detail::Wait wait{shared_->options.timeout, Clock::now(), stop_};
-    const bool had_answered = std::exchange(answered_, true) && process_;
+    const bool was_there = process_ != nullptr;
     if (!process_) process_ = std::make_unique<Process>(shared_->words);
     try {
       return process_->ask(line, wait);
     } catch (const WireProblem& problem) {
       if (problem.kind != WireProblem::Kind::lost) throw;
-      if (!had_answered || !process_->ended_well())
-        throw WireProblem(problem.kind, process_->how_it_ended());
+      if (!was_there || !process_->ended_well()) throw WireProblem(problem.kind, process_->how_it_ended());
     }
     process_ = std::make_unique<Process>(shared_->words);
     try {
       return process_->ask(line, wait);
     } catch (const WireProblem& problem) {
-      throw WireProblem(problem.kind, problem.kind == WireProblem::Kind::lost ? process_->how_it_ended()
-                                                                              : problem.what());
+      throw WireProblem(problem.kind,
+                        problem.kind == WireProblem::Kind::lost ? process_->how_it_ended() : problem.what());
     }
   }
 
@@ -151,15 +147,16 @@ class ProgramSimulator final : public Simulator {
   [[noreturn]] void no_answer(const WireProblem& problem) {
     const bool hung = problem.kind == WireProblem::Kind::timed_out;
     hung_ = hung ? hung_ + 1 : 0;
-    const std::string what =
-        hung ? fmt::format("gave {}", problem.what()) : fmt::format("ended before it answered: {}", problem.what());
+    const std::string what = hung ? fmt::format("gave {}", problem.what())
+                                  : fmt::format("ended before it answered: {}", problem.what());
     if (hung_ == most_hangs)
       throw Error(fmt::format(
-          "the program {} {}, {} times in a row: see what it is doing, or give it longer by `timeout`", name(), what,
-          most_hangs));
-    shared_->news.say(fmt::format("the program {} {}; the place counts as one without density, and the program "
-                                  "is started again",
-                                  name(), what));
+          "the program {} {}, {} times in a row: see what it is doing, or give it longer by `timeout`",
+          name(), what, most_hangs));
+    shared_->news.say(
+        fmt::format("the program {} {}; the place counts as one without density, and the program "
+                    "is started again",
+                    name(), what));
     throw std::domain_error(fmt::format("the program {}", what));
   }
   void read(const json& answer, const char* field, std::span<double> out) {
@@ -176,8 +173,7 @@ class ProgramSimulator final : public Simulator {
   static constexpr int most_hangs = 3;
   std::shared_ptr<Shared> shared_;
   std::unique_ptr<Process> process_;
-  bool answered_ = false;  // this process, or one before it
-  int hung_ = 0;           // times in a row
+  int hung_ = 0;  // times in a row
 };
 
 }  // namespace
@@ -205,7 +201,8 @@ std::vector<std::string> command_words(const std::string& command) {
     }
   }
   if (quote != 0)
-    throw UsageError(fmt::format("the command '{}' opens a quotation that it does not close", printable(command)));
+    throw UsageError(
+        fmt::format("the command '{}' opens a quotation that it does not close", printable(command)));
   if (any) words.push_back(word);
   if (words.empty() || words.front().empty())
     throw UsageError("the command names no program: write it as in program:./simulate");

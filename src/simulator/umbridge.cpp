@@ -86,11 +86,7 @@ class UmBridge final : public Simulator {
   explicit UmBridge(std::shared_ptr<Servers> servers) : servers_(std::move(servers)) {}
   ~UmBridge() override { leave(); }
 
-  std::unique_ptr<Simulator> clone() const override {
-    auto other = std::make_unique<UmBridge>(servers_);
-    other->heed(stop_);
-    return other;
-  }
+  std::unique_ptr<Simulator> clone() const override { return std::make_unique<UmBridge>(servers_); }
   const SimulatorFacts& facts() const override { return servers_->facts; }
   std::vector<std::string> news() override { return servers_->news.take(); }
 
@@ -132,8 +128,8 @@ class UmBridge final : public Simulator {
       each_input([&](std::size_t along, std::size_t first_along, std::size_t alongs) {
         each_input([&](std::size_t input, std::size_t first, std::size_t inputs) {
           begin(x);
-          fmt::format_to(std::back_inserter(text_), ",\"outWrt\":{},\"inWrt1\":{},\"inWrt2\":{},\"sens\":", output,
-                         input, along);
+          fmt::format_to(std::back_inserter(text_),
+                         ",\"outWrt\":{},\"inWrt1\":{},\"inWrt2\":{},\"sens\":", output, input, along);
           detail::append_numbers(text_, s.subspan(first_output, outputs));
           text_ += ",\"vec\":";
           detail::append_numbers(text_, v.subspan(first_along, alongs));
@@ -205,10 +201,12 @@ class UmBridge final : public Simulator {
   /// amiss.
   [[noreturn]] void refused(const HttpAnswer& answer, const char* path) const {
     const Reported error = reported(answer);
-    constexpr std::string_view faults[] = {"InvalidInput", "InvalidOutput", "UnsupportedFeature", "ModelNotFound"};
-    const std::string words =
-        fmt::format("{} gave status {}{}{}", path + 1, answer.status, error.words.empty() ? "" : ", ", error.words);
-    if ((answer.status >= 400 && answer.status < 500) || std::ranges::find(faults, error.type) != std::end(faults))
+    constexpr std::string_view faults[] = {"InvalidInput", "InvalidOutput", "UnsupportedFeature",
+                                           "ModelNotFound"};
+    const std::string words = fmt::format("{} gave status {}{}{}", path + 1, answer.status,
+                                          error.words.empty() ? "" : ", ", error.words);
+    if ((answer.status >= 400 && answer.status < 500) ||
+        std::ranges::find(faults, error.type) != std::end(faults))
       out_of_order(words);
     throw std::domain_error(words);
   }
@@ -231,17 +229,19 @@ class UmBridge final : public Simulator {
           why = fmt::format("it gave status {}", answer.status);
         } else {
           if (down_since)
-            servers_->news.say(fmt::format("{} answers again after {:.1f} s", url, seconds_since(*down_since)));
+            servers_->news.say(
+                fmt::format("{} answers again after {:.1f} s", url, seconds_since(*down_since)));
           return answer;
         }
       } catch (const WireProblem& problem) {
         why = problem.what();
         if (problem.kind == WireProblem::Kind::garbage) out_of_order(why);
         if (problem.kind == WireProblem::Kind::timed_out && std::exchange(timed_out, true))
-          throw Error(fmt::format(
-              "the UM-Bridge server {} gave no answer to {} within {:g} s, twice: see what it is doing, or give "
-              "it longer by `timeout`",
-              url, path + 1, servers_->options.timeout));
+          throw Error(
+              fmt::format("the UM-Bridge server {} gave no answer to {} within {:g} s, twice: see what it is "
+                          "doing, or give "
+                          "it longer by `timeout`",
+                          url, path + 1, servers_->options.timeout));
       }
       if (!down_since) {
         down_since = Clock::now();
@@ -250,10 +250,11 @@ class UmBridge final : public Simulator {
                                        servers_->options.patience));
       }
       if (seconds_since(*down_since) >= servers_->options.patience)
-        throw Error(fmt::format(
-            "the UM-Bridge server {} has not answered for {:g} s ({}): start it again, then go on from the last "
-            "checkpoint; `patience` says how long to wait for it",
-            url, servers_->options.patience, why));
+        throw Error(
+            fmt::format("the UM-Bridge server {} has not answered for {:g} s ({}): start it again, then go "
+                        "on from the last "
+                        "checkpoint; `patience` says how long to wait for it",
+                        url, servers_->options.patience, why));
       failed = at_;
       leave();
       detail::pause_for(pause, stop_);
@@ -278,11 +279,13 @@ class Introduction {
       const HttpAnswer answer = client_.ask(method, path, body.is_null() ? "" : body.dump(), {timeout_});
       json said = answer.status == 200 ? detail::parse_answer(answer.body) : json();
       if (answer.status == 200 && !said.contains("error")) return said;
-      problem(fmt::format("asked for {} it gave status {}, {}", path + 1, answer.status, reported(answer).words));
+      problem(
+          fmt::format("asked for {} it gave status {}, {}", path + 1, answer.status, reported(answer).words));
     } catch (const WireProblem& error) {
       if (error.kind == WireProblem::Kind::refused)
-        throw Error(fmt::format("there is no server at {} ({}): start the model's server, and give its address",
-                                client_.url().text, error.what()));
+        throw Error(
+            fmt::format("there is no server at {} ({}): start the model's server, and give its address",
+                        client_.url().text, error.what()));
       problem(fmt::format("asked for {}, {}", path + 1, error.what()));
     }
   }
@@ -316,8 +319,8 @@ std::string only_model(Introduction& server, const std::string& url, const std::
   const auto version = info.find("protocolVersion");
   if (version == info.end() || !version->is_number()) server.problem("its Info has no \"protocolVersion\"");
   if (version->get<double>() != 1.0)
-    throw Error(fmt::format("the server {} speaks version {} of UM-Bridge, and version 1.0 is spoken here", url,
-                            version->get<double>()));
+    throw Error(fmt::format("the server {} speaks version {} of UM-Bridge, and version 1.0 is spoken here",
+                            url, version->get<double>()));
   std::vector<std::string> names;
   if (info.contains("models") && info["models"].is_array())
     for (const json& one : info["models"])
@@ -351,7 +354,7 @@ void meet(Servers& servers, const HttpUrl& url, bool first) {
                             url.text));
   facts.jacobian = offers("ApplyJacobian");
   facts.gradient = offers("Gradient");
-  facts.hessian = offers("ApplyHessian");
+  facts.hessian = offers("ApplyHessian") && options.second_derivatives;
   if (first) {
     servers.facts = facts;
     servers.model = json(name).dump(-1, ' ', false, json::error_handler_t::replace);

@@ -102,8 +102,6 @@ std::size_t read_some(int descriptor, std::string& to, const Wait& wait) {
   }
 }
 
-void never_block(int descriptor) {
-  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
-}
+void never_block(int descriptor) { ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK); }
 
 }  // namespace onward::detail

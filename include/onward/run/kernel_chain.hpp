@@ -17,7 +17,10 @@ class KernelChain final : public Chain {
 
   std::size_t sweep() const override { return sweep_steps(settings_.sampler, target_.dimension()); }
   std::uint64_t saved_every() const override;
-  void heed(const std::atomic<bool>& stop) override { workspace_.stop = stop_ = &stop; }
+  void heed(const std::atomic<bool>& stop) override {
+    workspace_.stop = stop_ = &stop;
+    target_.heed(&stop);
+  }
   void start() override;
   std::uint64_t advance(std::uint64_t steps, Monitor& monitor) override;
   void freeze() override;
@@ -39,6 +42,15 @@ class KernelChain final : public Chain {
   const State& state() const { return state_; }
 
  private:
+  /// What a step changes, kept where a step may be cut short while its target waits for another process.
+  struct BeforeStep {
+    State state;
+    std::optional<WarmUp> warmup;
+    WarmUpRecord record;
+    TrajectoryInfo followed;
+    double since_noted;
+  };
+
   WarmUpSettings warmup_settings() const;
   StepInfo step();
   void note_warm_up(double acceptance);
@@ -59,8 +71,8 @@ class KernelChain final : public Chain {
   WarmUpRecord record_;     // how warm-up went
   double since_noted_ = 0;  // acceptance summed up since the last place of the record
   bool met_ = false, joined_ = false;
-  bool follows_ = false;                  // trajectories
-  TrajectoryInfo followed_, taken_;       // summed up since they were last taken, and what was taken
+  bool follows_ = false;             // trajectories
+  TrajectoryInfo followed_, taken_;  // summed up since they were last taken, and what was taken
   bool keeps_moves_ = false;
   std::vector<double> moves_;  // of the steps since they were last taken
 };
@@ -73,6 +85,7 @@ class KernelChainMaker final : public ChainMaker {
   RunSettings resolve(RunSettings settings) const override;
   void prepare(const RunSettings& resolved, ThreadPool& pool, const std::atomic<bool>& stop) override;
   bool shares_steps() const override { return target_.has_use_for_pool(); }
+  std::vector<std::string> news() override { return target_.news(); }
   std::unique_ptr<Chain> make(std::size_t number, std::shared_ptr<ThreadPool> pool) override;
 
  private:

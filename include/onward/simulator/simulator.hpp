@@ -1,7 +1,7 @@
 #pragma once
-// A simulator outside this process: numbers go in and numbers come out, and it may offer derivatives. UM-Bridge
-// servers (umbridge.hpp) and programs (program.hpp) are simulators; simulator/forward.hpp makes forward maps
-// and log densities of them.
+// A simulator outside this process: numbers go in and numbers come out, and it may offer derivatives.
+// UM-Bridge servers (umbridge.hpp) and programs (program.hpp) are simulators; simulator/forward.hpp makes
+// forward maps and log densities of them.
 
 #include <atomic>
 #include <cstddef>
@@ -29,9 +29,9 @@ struct SimulatorFacts {
   std::size_t output_count() const;
 };
 
-/// One connection to it, for one chain. All calls throw std::domain_error for a place that it cannot simulate,
-/// Error if it is out of order, and Stopped if it is told to stop meanwhile. Equal inputs must give equal
-/// outputs. Numbers that are not finite are NaN or infinite here, whatever they are on the way.
+/// One connection to it, for one chain. All calls throw std::domain_error for a place that it cannot
+/// simulate, Error if it is out of order, and Stopped if it is told to stop meanwhile. Equal inputs must give
+/// equal outputs. Numbers that are not finite are NaN or infinite here, whatever they are on the way.
 class Simulator {
  public:
   virtual ~Simulator() = default;
@@ -44,7 +44,8 @@ class Simulator {
 
   virtual void evaluate(VectorView x, std::span<double> out) = 0;
   /// J v. Where facts().outputs_beside, also the outputs.
-  virtual void apply_jacobian(VectorView x, VectorView v, std::span<double> out, std::span<double> tangent) = 0;
+  virtual void apply_jacobian(VectorView x, VectorView v, std::span<double> out,
+                              std::span<double> tangent) = 0;
   /// Jᵀ s.
   virtual void apply_transposed(VectorView x, VectorView s, std::span<double> out) = 0;
   /// What Jᵀ s changes by along v.

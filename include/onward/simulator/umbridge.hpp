@@ -17,7 +17,8 @@ struct UmBridgeOptions {
   std::string model = {};  ///< its name on the server; may be left out where there is one model only
   nlohmann::ordered_json config = nlohmann::ordered_json::object();  ///< handed on with every request
   double timeout = 60;                                               ///< seconds that an answer may take
-  double patience = 60;  ///< seconds in which a server that has gone away may come back
+  double patience = 60;            ///< seconds in which a server that has gone away may come back
+  bool second_derivatives = true;  ///< false: not even where the server offers them
 };
 
 /// The model behind one address, or behind several, separated by commas, that all have the same model: each
