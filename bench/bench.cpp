@@ -36,7 +36,9 @@ std::vector<Benchmark> cases() {
           {"logreg", "softmax regression on MNIST beside PyTorch", logreg},
           {"net", "networks beside PyTorch", net_cases},
           {"netcdf", "draws into a netCDF file: speed and memory", netcdf},
-          {"resume", "checkpoints, and chains that are kept as their moves", resume}};
+          {"resume", "checkpoints, and chains that are kept as their moves", resume},
+          {"umbridge", "requests to simulators behind UM-Bridge, and how busy they are kept",
+           quiet(umbridge_requests)}};
 }
 
 Pair time_pair(const std::function<void()>& first, const std::function<void()>& second) {
