@@ -65,8 +65,8 @@ std::vector<Option> shared_options() {
 
 template <class Forward>
 Model observed_model(std::unique_ptr<Simulator> simulator, const SimulatorProblem& problem, double step) {
-  ObservedOutside<Forward> target(Forward(std::move(simulator)), *problem.data, problem.noise,
-                                  problem.priors);
+  Observed<Forward, InputPriors> target(Forward(std::move(simulator)), *problem.data, problem.noise,
+                                        problem.priors);
   target.difference_step(step);
   return Model(std::move(target));
 }

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "news.hpp"
 #include "numbers.hpp"
 #include "onward/error.hpp"
 #include "onward/util/printable.hpp"
+#include "onward/util/waiting.hpp"
 #include "process.hpp"
 
 namespace onward {
@@ -22,7 +22,6 @@ struct Shared {
   std::vector<std::string> words;
   ProgramOptions options;
   SimulatorFacts facts;
-  detail::News news;
 };
 
 class ProgramSimulator final : public Simulator {
@@ -31,7 +30,6 @@ class ProgramSimulator final : public Simulator {
 
   std::unique_ptr<Simulator> clone() const override { return std::make_unique<ProgramSimulator>(shared_); }
   const SimulatorFacts& facts() const override { return shared_->facts; }
-  std::vector<std::string> news() override { return shared_->news.take(); }
 
   void evaluate(VectorView x, std::span<double> out) override {
     const json answer = ask(request("evaluate", x));
@@ -107,7 +105,8 @@ class ProgramSimulator final : public Simulator {
 
   /// The line that the program answers. One that ends well after an answer is run for each.
   std::string told(const std::string& line) {
-    const detail::Wait wait{shared_->options.timeout, Clock::now(), stop_};
+    Waiting::announce();
+    const detail::Wait wait{shared_->options.timeout, Clock::now(), Waiting::stop()};
     const bool was_there = process_ != nullptr;
     if (!process_) process_ = std::make_unique<Process>(shared_->words);
     try {
@@ -153,7 +152,7 @@ class ProgramSimulator final : public Simulator {
       throw Error(fmt::format(
           "the program {} {}, {} times in a row: see what it is doing, or give it longer by `timeout`",
           name(), what, most_hangs));
-    shared_->news.say(
+    Waiting::say(
         fmt::format("the program {} {}; the place counts as one without density, and the program "
                     "is started again",
                     name(), what));

@@ -9,13 +9,13 @@
 #include <fmt/format.h>
 
 #include "http.hpp"
-#include "news.hpp"
 #include "numbers.hpp"
 #include "onward/error.hpp"
 #include "onward/io/json.hpp"
 #include "onward/util/printable.hpp"
 #include "onward/util/stopped.hpp"
 #include "onward/util/suggest.hpp"
+#include "onward/util/waiting.hpp"
 
 namespace onward {
 
@@ -40,7 +40,6 @@ struct Servers {
   UmBridgeOptions options;
   std::string model, config;  ///< as they go into requests
   SimulatorFacts facts;
-  detail::News news;
 
   /// The place in `urls` of the server that the fewest connections use, but for one that has just failed.
   std::size_t take(std::size_t failed) {
@@ -88,7 +87,6 @@ class UmBridge final : public Simulator {
 
   std::unique_ptr<Simulator> clone() const override { return std::make_unique<UmBridge>(servers_); }
   const SimulatorFacts& facts() const override { return servers_->facts; }
-  std::vector<std::string> news() override { return servers_->news.take(); }
 
   void evaluate(VectorView x, std::span<double> out) override {
     begin(x);
@@ -185,6 +183,7 @@ class UmBridge final : public Simulator {
 
   /// Asks until there is an answer, and reads its numbers.
   void request(const char* path, const char* field, std::span<double> out) {
+    Waiting::announce();
     text_ += '}';
     const HttpAnswer answer = patiently(path);
     if (answer.status != 200) refused(answer, path);
@@ -223,14 +222,13 @@ class UmBridge final : public Simulator {
       std::string why;
       try {
         HttpAnswer answer =
-            client_->ask("POST", path, text_, {servers_->options.timeout, Clock::now(), stop_});
+            client_->ask("POST", path, text_, {servers_->options.timeout, Clock::now(), Waiting::stop()});
         // A gateway whose server is gone, or has too much to do.
         if (answer.status >= 502 && answer.status <= 504) {
           why = fmt::format("it gave status {}", answer.status);
         } else {
           if (down_since)
-            servers_->news.say(
-                fmt::format("{} answers again after {:.1f} s", url, seconds_since(*down_since)));
+            Waiting::say(fmt::format("{} answers again after {:.1f} s", url, seconds_since(*down_since)));
           return answer;
         }
       } catch (const WireProblem& problem) {
@@ -245,9 +243,9 @@ class UmBridge final : public Simulator {
       }
       if (!down_since) {
         down_since = Clock::now();
-        servers_->news.say(fmt::format("{} does not answer ({}): trying {} for {:g} s", url, why,
-                                       servers_->urls.size() > 1 ? "the others and it" : "again",
-                                       servers_->options.patience));
+        Waiting::say(fmt::format("{} does not answer ({}): trying {} for {:g} s", url, why,
+                                 servers_->urls.size() > 1 ? "the others and it" : "again",
+                                 servers_->options.patience));
       }
       if (seconds_since(*down_since) >= servers_->options.patience)
         throw Error(
@@ -257,7 +255,7 @@ class UmBridge final : public Simulator {
                         url, servers_->options.patience, why));
       failed = at_;
       leave();
-      detail::pause_for(pause, stop_);
+      detail::pause_for(pause, Waiting::stop());
       pause = std::min(2 * pause, longest_pause);
     }
   }

@@ -22,7 +22,6 @@ class Inside final : public Simulator {
   void apply_jacobian(VectorView, VectorView, std::span<double>, std::span<double>) override { FAIL(); }
   void apply_transposed(VectorView, VectorView, std::span<double>) override { FAIL(); }
   void apply_hessian(VectorView, VectorView, VectorView, std::span<double>) override { FAIL(); }
-  std::vector<std::string> news() override { return {}; }
 
  private:
   Function f_;

@@ -10,6 +10,7 @@
 #include "io/scratch.hpp"
 #include "onward/simulator/program.hpp"
 #include "onward/util/stopped.hpp"
+#include "onward/util/waiting.hpp"
 
 namespace onward::testing {
 namespace {
@@ -94,8 +95,10 @@ def answer(ask):
   return {"output": [sum(ask["input"])]}
 )",
                                     "\nprint(json.dumps(answer(json.loads(sys.stdin.readline()))))\n"));
+  News heard;
+  const Waiting waiting(nullptr, &heard);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(said_by(*model), "it answered");
-  EXPECT_TRUE(model->news().empty());
+  EXPECT_TRUE(heard.take().empty());
 }
 
 TEST_F(ProgramTest, ACrashIsAPlaceWithoutDensity) {
@@ -106,11 +109,13 @@ TEST_F(ProgramTest, ACrashIsAPlaceWithoutDensity) {
 )"));
   EXPECT_EQ(said_by(*model), "it answered");
   put("crashes", "");
+  News heard;
+  const Waiting waiting(nullptr, &heard);
   EXPECT_EQ(said_by(*model),
             "no density: the program ended before it answered: it exited with code 1: no such grid");
   std::filesystem::remove(path("crashes"));
   EXPECT_EQ(said_by(*model), "it answered");
-  const auto news = model->news();
+  const auto news = heard.take();
   ASSERT_EQ(news.size(), 1U);
   EXPECT_THAT(news[0],
               HasSubstr("it exited with code 1: no such grid; the place counts as one without density"));
@@ -176,8 +181,10 @@ TEST_F(ProgramTest, AStopEndsWaitingAndTheProgram) {
 )"));
   std::atomic<bool> stop{false};
   const auto chain = model->clone();
-  chain->heed(&stop);
-  auto waiting = std::async(std::launch::async, [&] { said_by(*chain); });
+  auto waiting = std::async(std::launch::async, [&] {
+    const Waiting here(&stop);
+    said_by(*chain);
+  });
   while (!std::filesystem::exists(path("pid"))) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   stop = true;
   EXPECT_THROW(waiting.get(), Stopped);

@@ -83,7 +83,7 @@ TEST(Serve, HessiansAreThoseOfTheTarget) {
 
 TEST(Serve, SamplesAsTheTargetItself) {
   const Served served(target(2, [](const auto& t) { return -0.5 * (t[0] * t[0] + 0.25 * t[1] * t[1]); }));
-  const Run run =
+  const onward::Run run =
       sample(build({"umbridge", {{"url", served.url()}}}),
              {.sampler = "newton-line", .warmup = 200, .draws = 400, .thin = 4, .chains = 2, .seed = 1});
   const auto summary = run.summary();

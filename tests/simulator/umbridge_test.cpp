@@ -12,6 +12,7 @@
 #include "onward/model/model.hpp"
 #include "onward/simulator/umbridge.hpp"
 #include "onward/util/stopped.hpp"
+#include "onward/util/waiting.hpp"
 #include "test_server.hpp"
 
 namespace onward::testing {
@@ -167,6 +168,8 @@ TEST(UmBridge, AServerThatComesBackIsFoundAgain) {
   const std::vector<double> x{1, 2};
   model->evaluate(x, {&out, 1});
   server.reset();
+  News heard;
+  const Waiting waiting(nullptr, &heard);
   auto later = std::async(std::launch::async, [&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     server = std::make_unique<TestServer>(answers, port);
@@ -175,12 +178,11 @@ TEST(UmBridge, AServerThatComesBackIsFoundAgain) {
   model->evaluate(x, {&out, 1});
   later.get();
   EXPECT_EQ(out, -2);
-  const auto news = model->news();
+  const auto news = heard.take();
   ASSERT_EQ(news.size(), 2U);
   EXPECT_THAT(news[0], HasSubstr("does not answer"));
   EXPECT_THAT(news[0], HasSubstr("trying again for 60 s"));
   EXPECT_THAT(news[1], HasSubstr("answers again after"));
-  EXPECT_TRUE(model->news().empty());
 }
 
 TEST(UmBridge, SeveralServersShareTheConnections) {
@@ -216,8 +218,8 @@ TEST(UmBridge, AStopEndsWaiting) {
   TestServer server(umbridge_server({}, [](const Asked&) { return Reply{"", false, 600}; }));
   const auto model = umbridge(server.url());
   std::atomic<bool> stop{false};
-  model->heed(&stop);
   auto waiting = std::async(std::launch::async, [&] {
+    const Waiting here(&stop);
     double out = 0;
     model->evaluate(std::vector<double>{1, 2}, {&out, 1});
   });

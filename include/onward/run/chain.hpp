@@ -124,8 +124,6 @@ class ChainMaker {
   virtual bool shares_steps() const { return false; }
   /// Sentences that the data call for, known after prepare().
   virtual std::vector<std::string> notes() const { return {}; }
-  /// What the model has to say while it is sampled, since it was last asked.
-  virtual std::vector<std::string> news() { return {}; }
   /// Chain number `number`, whose work within a step is shared by the pool's threads. Bits do not depend on
   /// how many these are.
   virtual std::unique_ptr<Chain> make(std::size_t number, std::shared_ptr<ThreadPool> pool) = 0;

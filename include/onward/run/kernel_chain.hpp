@@ -17,10 +17,7 @@ class KernelChain final : public Chain {
 
   std::size_t sweep() const override { return sweep_steps(settings_.sampler, target_.dimension()); }
   std::uint64_t saved_every() const override;
-  void heed(const std::atomic<bool>& stop) override {
-    workspace_.stop = stop_ = &stop;
-    target_.heed(&stop);
-  }
+  void heed(const std::atomic<bool>& stop) override { workspace_.stop = stop_ = &stop; }
   void start() override;
   std::uint64_t advance(std::uint64_t steps, Monitor& monitor) override;
   void freeze() override;
@@ -42,7 +39,7 @@ class KernelChain final : public Chain {
   const State& state() const { return state_; }
 
  private:
-  /// What a step changes, kept where a step may be cut short while its target waits for another process.
+  /// What a step changes, kept where it may be cut short while the target waits for another process.
   struct BeforeStep {
     State state;
     std::optional<WarmUp> warmup;
@@ -71,6 +68,8 @@ class KernelChain final : public Chain {
   WarmUpRecord record_;     // how warm-up went
   double since_noted_ = 0;  // acceptance summed up since the last place of the record
   bool met_ = false, joined_ = false;
+  bool waits_ = true;                // the target may be waiting when it is told to stop, as far as is known
+  std::uint64_t quiet_ = 0;          // steps in a row in which it did not wait
   bool follows_ = false;             // trajectories
   TrajectoryInfo followed_, taken_;  // summed up since they were last taken, and what was taken
   bool keeps_moves_ = false;
@@ -85,7 +84,6 @@ class KernelChainMaker final : public ChainMaker {
   RunSettings resolve(RunSettings settings) const override;
   void prepare(const RunSettings& resolved, ThreadPool& pool, const std::atomic<bool>& stop) override;
   bool shares_steps() const override { return target_.has_use_for_pool(); }
-  std::vector<std::string> news() override { return target_.news(); }
   std::unique_ptr<Chain> make(std::size_t number, std::shared_ptr<ThreadPool> pool) override;
 
  private:

@@ -1,7 +1,6 @@
 #pragma once
 // Simulators outside this process as forward maps, for observed(), and as log densities.
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,19 +57,9 @@ class OutsideForward {
   void apply_transposed(VectorView x, VectorView s, std::span<double> out) const requires(transposed) {
     simulator_->apply_transposed(x, s, out);
   }
-  Simulator& simulator() const { return *simulator_; }
 
  private:
   SimulatorConnection simulator_;
-};
-
-/// An observed simulator that can be told to stop while it waits, and has news of its connections.
-template <class Forward>
-class ObservedOutside : public Observed<Forward, InputPriors> {
- public:
-  using Observed<Forward, InputPriors>::Observed;
-  void heed(const std::atomic<bool>* stop) { this->forward().simulator().heed(stop); }
-  std::vector<std::string> news() { return this->forward().simulator().news(); }
 };
 
 /// A simulator whose single output is a log density, or a log likelihood where priors are more than flat.
@@ -85,8 +74,6 @@ class OutsideDensity {
   std::vector<std::string> names() const { return priors_.names(); }
   void constrain(VectorView u, std::span<double> out) const;
   Jet jet(VectorView u, VectorView v, Order order);
-  void heed(const std::atomic<bool>* stop) { simulator_->heed(stop); }
-  std::vector<std::string> news() { return simulator_->news(); }
   const Simulator& simulator() const { return *simulator_; }
 
  protected:

@@ -3,7 +3,6 @@
 // UM-Bridge servers (umbridge.hpp) and programs (program.hpp) are simulators; simulator/forward.hpp makes
 // forward maps and log densities of them.
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -30,7 +29,7 @@ struct SimulatorFacts {
 };
 
 /// One connection to it, for one chain. All calls throw std::domain_error for a place that it cannot
-/// simulate, Error if it is out of order, and Stopped if it is told to stop meanwhile. Equal inputs must give
+/// simulate, Error if it is out of order, and Stopped if the run is told to stop meanwhile. Equal inputs must give
 /// equal outputs. Numbers that are not finite are NaN or infinite here, whatever they are on the way.
 class Simulator {
  public:
@@ -51,15 +50,8 @@ class Simulator {
   /// What Jᵀ s changes by along v.
   virtual void apply_hessian(VectorView x, VectorView s, VectorView v, std::span<double> out) = 0;
 
-  /// A flag, which outlives it or is null, that ends waiting.
-  void heed(const std::atomic<bool>* stop) { stop_ = stop; }
-  /// What users should know since it was last asked, of all connections together: a server that went away and
-  /// came back, say.
-  virtual std::vector<std::string> news() = 0;
-
  protected:
   Simulator(const Simulator&) = default;
-  const std::atomic<bool>* stop_ = nullptr;
 };
 
 }  // namespace onward

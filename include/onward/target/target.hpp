@@ -2,7 +2,6 @@
 // What a model must offer to be sampled (the concept Target), and one type that holds any such model
 // (AnyTarget).
 
-#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -44,11 +43,7 @@ namespace onward {
 /// - `std::vector<ParameterBlock> blocks()`: which parameters, as they are sampled, belong together; without
 /// it those of one name do;
 /// - `void use_pool(std::shared_ptr<ThreadPool>)`: threads that share the work of an evaluation. Its bits
-/// must not depend on how many they are;
-/// - `void heed(const std::atomic<bool>*)`, if an evaluation may wait long for another process: a flag, or
-/// null, that makes it throw Stopped (util/stopped.hpp) when it becomes true;
-/// - `std::vector<std::string> news()`: what users should know since it was last asked, of all copies
-/// together.
+/// must not depend on how many they are.
 ///
 /// A target is copied once for each chain, so it may keep scratch memory, but must not share mutable state.
 template <class T>
@@ -68,14 +63,6 @@ concept HasJetPairPrice = requires(const T& t, Order order) {
 template <class T>
 concept HasJetFrom = requires(T& t, const VectorSource& theta, const VectorSource* v, Order order) {
   { t.jet_from(theta, v, order) } -> std::same_as<Jet>;
-};
-template <class T>
-concept HasHeed = requires(T& t, const std::atomic<bool>* stop) {
-  t.heed(stop);
-};
-template <class T>
-concept HasNews = requires(T& t) {
-  { t.news() } -> std::same_as<std::vector<std::string>>;
 };
 /// What the model gives for a line.
 template <class T>
@@ -227,13 +214,6 @@ class AnyTarget {
   void use_pool(std::shared_ptr<ThreadPool> pool) { model_->use_pool(std::move(pool)); }
   bool has_use_for_pool() const { return model_->has_use_for_pool(); }
 
-  /// Whether an evaluation may wait long, and throws Stopped when the flag that it heeds becomes true.
-  bool can_be_stopped() const { return model_->can_be_stopped(); }
-  /// The flag outlives the target, or is null. Nothing happens if the model does not wait.
-  void heed(const std::atomic<bool>* stop) { model_->heed(stop); }
-  /// What the model has to say since it was last asked.
-  std::vector<std::string> news() { return model_->news(); }
-
   const Counts& counts() const { return counts_; }
   void set_counts(Counts counts) { counts_ = std::move(counts); }
   void reset_counts() { counts_ = {}; }
@@ -266,9 +246,6 @@ class AnyTarget {
     virtual std::vector<ParameterBlock> blocks() const = 0;
     virtual void use_pool(std::shared_ptr<ThreadPool> pool) = 0;
     virtual bool has_use_for_pool() const = 0;
-    virtual bool can_be_stopped() const = 0;
-    virtual void heed(const std::atomic<bool>* stop) = 0;
-    virtual std::vector<std::string> news() = 0;
   };
 
   template <class T>
@@ -363,16 +340,6 @@ class AnyTarget {
       if constexpr (HasPool<T>) target.use_pool(std::move(pool));
     }
     bool has_use_for_pool() const override { return HasPool<T>; }
-    bool can_be_stopped() const override { return HasHeed<T>; }
-    void heed([[maybe_unused]] const std::atomic<bool>* stop) override {
-      if constexpr (HasHeed<T>) target.heed(stop);
-    }
-    std::vector<std::string> news() override {
-      if constexpr (HasNews<T>)
-        return target.news();
-      else
-        return {};
-    }
     T target;
     typename OwnLine<T>::Type line;  // of which there is one at a time
   };
