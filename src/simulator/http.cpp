@@ -168,7 +168,7 @@ void HttpReader::read_body(HttpMessage& message, Side side, const Wait& wait) {
     message.body = take(bytes);
     return;
   }
-  if (side == Side::request || !message.header("upgrade").empty()) return;
+  if (side == Side::request || status_of(message.first_line) < 200) return;
   // The end of the connection is the end of the body.
   message.headers["connection"] = "close";
   while (read_some(descriptor_, buffer_, wait) > 0)

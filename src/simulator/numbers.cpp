@@ -61,10 +61,13 @@ void append_numbers(std::string& to, VectorView numbers) {
   to += '[';
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (i > 0) to += ',';
+    const std::size_t begin = to.size();
     if (std::isfinite(numbers[i]))
-      fmt::format_to(std::back_inserter(to), "{:#}", numbers[i]);  // 1.0: some servers tell it from 1
+      fmt::format_to(std::back_inserter(to), "{}", numbers[i]);
     else
       to += "null";
+    // 1.0: some servers tell it from 1.
+    if (to.find_first_not_of("-0123456789", begin) == std::string::npos) to += ".0";
   }
   to += ']';
 }

@@ -237,7 +237,8 @@ TEST(UmBridge, OneThatCannotGiveSecondDerivativesIsNotAskedForThem) {
     ++hessians;
     return http(500, R"({"error":{"type":"InvalidOutput","message":"Output vector has invalid length!"}})");
   }));
-  Model model = build({"umbridge", {{"url", server.url()}}});
+  Model model = build({"umbridge:" + server.url()});
+  EXPECT_EQ(model.spec.options["url"], server.url());
   const Jet jet =
       model.target.jet(std::vector<double>{0.3, 0.4}, std::vector<double>{0.6, 0.8}, Order::curvature);
   EXPECT_NEAR(jet.slope, -0.5, 1e-12);
