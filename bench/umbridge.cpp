@@ -76,7 +76,8 @@ Row busy_row() {
   std::string urls;
   for (std::size_t i = 0; i < servers; ++i) {
     const Server& one = all.emplace_back(Slow{2, std::chrono::milliseconds(20), busy});
-    urls += (urls.empty() ? "" : ",") + one.url();
+    if (!urls.empty()) urls += ",";
+    urls += one.url();
   }
   Model model = build({"umbridge", {{"url", urls}, {"check", false}}});
   const std::int64_t before = *busy;

@@ -114,7 +114,7 @@ std::vector<std::string> check_simulator(const AnyTarget& prototype, const Start
     if (!std::isfinite(target.value(place))) continue;
     const auto problems = check_derivatives(target, place, {.curvature = curvature});
     if (!problems.empty())
-      throw Error(fmt::format("{}. Mend it, or leave the check out with `check` false", problems.front()));
+      throw Error(fmt::format("{}. Mend it, or leave the check out (`check`)", problems.front()));
     return {};
   }
   return {};
