@@ -36,6 +36,8 @@ std::vector<Benchmark> cases() {
           {"logreg", "softmax regression on MNIST beside PyTorch", logreg},
           {"net", "networks beside PyTorch", net_cases},
           {"netcdf", "draws into a netCDF file: speed and memory", netcdf},
+          {"reaction-diffusion", "memory and time of a long simulation's jets beside reverse mode",
+           reaction_diffusion},
           {"resume", "checkpoints, and chains that are kept as their moves", resume},
           {"umbridge", "requests to simulators behind UM-Bridge, and how busy they are kept",
            quiet(umbridge_requests)}};

@@ -6,10 +6,12 @@
 (4, 1000, 8)
 """
 
+from . import prior
 from ._autodiff import from_jax, from_torch
 from ._library import Error, Reject, UsageError
 from ._library import lib as _lib
 from ._models import Model, glm, model, net, plugin
+from ._observed import observed
 from ._run import Handle, Predictions, Run, sample
 from ._target import target
 
@@ -27,7 +29,9 @@ __all__ = [
     "glm",
     "model",
     "net",
+    "observed",
     "plugin",
+    "prior",
     "sample",
     "target",
 ]

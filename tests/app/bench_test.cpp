@@ -1,4 +1,5 @@
-// `onward bench posteriors`: figures that agree with each other and with the truth, files, and refusals.
+// `onward bench posteriors`: figures that agree with each other and with the truth, files, and refusals. And
+// what a slope needs of memory.
 
 #include <cmath>
 #include <map>
@@ -91,6 +92,22 @@ TEST_F(Posteriors, RefusesUnknownWords) {
   wrong_usage("bench posteriors --parts tunes", {"--parts 'tunes'", "Did you mean tuned?"});
   wrong_usage("bench posteriors --budget 10", {"--budget 10", "1000"});
   wrong_usage("bench jets --quick", {"--quick belongs to `onward bench posteriors`"});
+}
+
+class Bench : public Program {};
+
+TEST_F(Bench, SlopesNeedAHundredthOfTheMemoryOfReverseModeLong) {
+  const Outcome outcome = onward("bench reaction-diffusion --json --quiet");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  int bars = 0;
+  const json result = json::parse(outcome.out);
+  for (const auto& row : result.at("results")) {
+    EXPECT_GT(row.at("value"), 0) << row;
+    if (row.at("bar").is_null()) continue;
+    ++bars;
+    EXPECT_TRUE(row.at("met")) << row;
+  }
+  EXPECT_EQ(bars, 2);
 }
 
 }  // namespace
