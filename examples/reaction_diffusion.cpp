@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   const bool full = argc > 1 && std::string(argv[1]) == "full";
   const Square square =
       full ? Square{} : Square{.side = 12, .patches = 4, .steps = 400, .times = 5, .sensors = 6};
-  constexpr double noise = 0.02;
+  constexpr double noise = 0.05;
 
   // The truth, and data from it.
   std::vector<double> truth(square.inputs()), data(square.outputs()), errors(data.size());
@@ -45,10 +45,11 @@ int main(int argc, char** argv) {
   });
   const std::size_t sweep = square.inputs();  // steps: a line has one direction of so many
   const auto run = onward::sample(target, {.sampler = "newton-line",
-                                           .warmup = (full ? 60 : 150) * sweep,
-                                           .draws = full ? 150u : 300u,
+                                           .warmup = (full ? 400 : 150) * sweep,
+                                           .draws = full ? 400u : 300u,
                                            .chains = 2,
-                                           .seed = 1});
+                                           .seed = 1,
+                                           .metric = onward::MetricKind::dense});
 
   // What is known of a patch afterwards, beside its prior; the truth should be as far away as it says.
   const auto rows = run.summary();

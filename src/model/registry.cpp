@@ -8,6 +8,7 @@
 
 #include "../../models/kinds.hpp"
 #include "../data/md5.hpp"
+#include "../simulator/kinds.hpp"
 #include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
 #include "onward/glm/model.hpp"
@@ -74,6 +75,19 @@ void check_arrays(const OptionValues& values, std::span<const Option> options, c
   }
 }
 
+/// With "plugin:FILE" taken apart into the kind and its subject.
+ModelSpec plain(const ModelRegistry& registry, ModelSpec spec) {
+  const auto colon = spec.kind.find(':');
+  if (colon == std::string::npos) return spec;
+  const ModelKind& kind = registry.find(spec.kind.substr(0, colon));
+  if (kind.subject.empty())
+    throw UsageError(
+        fmt::format("nothing can follow {0} and a colon: write the model as {0} alone", kind.name));
+  spec.options[kind.subject] = spec.kind.substr(colon + 1);
+  spec.kind = kind.name;
+  return spec;
+}
+
 }  // namespace
 
 void check_files(const ModelSpec& spec, const BuildFor& what_for) {
@@ -101,6 +115,8 @@ ModelRegistry::ModelRegistry() {
   models::register_models(*this);
   glm::register_models(*this);
   add(detail::plugin_kind());
+  add(detail::umbridge_kind());
+  add(detail::program_kind());
 }
 
 void ModelRegistry::add(ModelKind kind) {
@@ -126,7 +142,8 @@ std::vector<std::string> ModelRegistry::kinds_with(std::string_view option) cons
   return names;
 }
 
-Model ModelRegistry::build(const ModelSpec& spec, const BuildFor& what_for) const {
+Model ModelRegistry::build(const ModelSpec& given, const BuildFor& what_for) const {
+  const ModelSpec spec = plain(*this, given);
   const ModelKind& kind = find(spec.kind);
   const OptionValues options(kind.name, kind.options, spec.options);
   check_arrays(options, kind.options, what_for);
