@@ -91,8 +91,8 @@ class TapePredictor {
       return simd::dot<double>(row, std::span<const double>(beta_.values(), row.size()));
     else
       return in_eights<T>(
-          row.size(), [](T& s, double x, const T& b) { s = plus_product(s, x, b); }, FixedArray{row.data()},
-          values_of(beta_));
+          row.size(), [](auto& s, const auto& x, const auto& b) { s = plus_product(s, x, b); },
+          FixedArray{row.data()}, values_of(beta_));
   }
 
   const DataMatrix* x_;
@@ -172,10 +172,10 @@ class ForwardPredictor {
         if (used_[p]) sums[p] = simd::dot(row, {memory().data() + p * row.size(), row.size()});
       return R(alpha_.number(i) + joined<R>(sums));
     } else {
-      return R(alpha_.number(i) + in_eights<R>(
-                                      row.size(),
-                                      [](R& s, double x, const auto& b) { s = plus_product(s, x, b); },
-                                      FixedArray{row.data()}, beta_));
+      return R(alpha_.number(i) +
+               in_eights<R>(
+                   row.size(), [](auto& s, const auto& x, const auto& b) { s = plus_product(s, x, b); },
+                   FixedArray{row.data()}, beta_));
     }
   }
   auto value(std::size_t i) const { return number(i).value; }
