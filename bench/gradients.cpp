@@ -84,6 +84,7 @@ std::vector<Row> gradients() {
   std::vector<Row> rows;
   for (const std::size_t d : {10, 50, 100, 200})
     add_densities(rows, fmt::format("funnel D={}", d), d + 1, PlainFunnel{}, models::FunnelDensity{}, 7);
+  add_densities(rows, "funnel term by term D=200", 201, TermwiseFunnel{}, models::FunnelDensity{});
   add_densities(rows, "eight schools", 10, PlainEightSchools{}, models::EightSchoolsDensity{}, 7);
   constexpr std::size_t steps = models::stochastic_volatility_steps;
   add_rows(rows, "stochastic volatility",

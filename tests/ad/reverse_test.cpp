@@ -86,6 +86,26 @@ TEST(AdReverse, WarmTapeDoesNotAllocate) {
   EXPECT_EQ(g, again);
 }
 
+TEST(AdReverse, WarmVectorFunctionsDoNotAllocate) {
+  const auto theta = start(40, 0), numbers = start(60, 0.2), y = start(20, 0.4);
+  const DataMatrix x(numbers, 3);
+  const auto f = [&](const auto& t) {
+    using std::exp;
+    return normal_lpdf(y, t[0] + x * t.subspan(1, 3), exp(t[4])) + dot(t.first(20), t.last(20)) +
+           bernoulli_logit_lpmf(y, x * t.last(3)) + sum_of_squares(t) + poisson_log_lpmf(y, t.last(20));
+  };
+  std::vector<double> g(theta.size()), again(theta.size());
+  Tape<double> tape;
+  gradient(f, std::span<const double>(theta), std::span<double>(g), tape);
+  const std::vector<Jet2<double>> jets(theta.begin(), theta.end());
+  const double value = f(std::span<const Jet2<double>>(jets)).value;
+  const std::size_t before = allocations;
+  EXPECT_EQ(gradient(f, std::span<const double>(theta), std::span<double>(again), tape), value);
+  EXPECT_EQ(f(std::span<const Jet2<double>>(jets)).value, value);
+  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(g, again);
+}
+
 TEST(AdReverse, ConstantsAndUnusedVariablesHaveNoGradient) {
   const std::vector<double> theta{0.0, 4.0};
   std::vector<double> g(2, nan);

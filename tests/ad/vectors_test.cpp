@@ -363,6 +363,22 @@ TEST(AdVectors, EigenAndEmptyVectors) {
   EXPECT_EQ(normal_lpdf(none, 0, 1).value, 0);
 }
 
+TEST(AdVectors, PlainNumbersGoThroughToo) {
+  const DataMatrix x = matrix();
+  const std::vector<double> beta{0.5, -1, 2};
+  double normals = 0, answered = 0, counted = 0;
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    const double eta = 0.3 + x(i, 0) * beta[0] + x(i, 1) * beta[1] + x(i, 2) * beta[2];
+    normals += normal_lpdf(data[i], eta, 2.0);
+    answered += bernoulli_logit_lpmf(answers[i], eta);
+    counted += poisson_log_lpmf(static_cast<unsigned>(counts[i]), eta);
+  }
+  EXPECT_NEAR(normal_lpdf(data, 0.3 + x * beta, 2.0), normals, 1e-12);
+  EXPECT_NEAR(bernoulli_logit_lpmf(answers, 0.3 + x * beta), answered, 1e-12);
+  EXPECT_NEAR(poisson_log_lpmf(counts, x, 0.3, beta), counted, 1e-11);
+  EXPECT_NEAR(squared_distance(data, 1.0), squared_distance(data, std::vector<double>(11, 1.0)), 1e-13);
+}
+
 TEST(AdVectors, WrongLengthsAreNamed) {
   const auto message = [](const auto& f) -> std::string {
     try {

@@ -77,6 +77,8 @@ void expect_right_derivatives(AnyTarget t, const std::string& name) {
     std::vector<double> axis(size);
     axis[i] = 1;
     EXPECT_NEAR(gradient[i], slope(axis), 1e-9 * size_of_value) << name << ", parameter " << i + 1;
+    EXPECT_NEAR(gradient[i], t.jet(theta, axis, Order::slope).slope, 1e-13 * size_of_value)
+        << name << ", parameter " << i + 1;
   }
 }
 

@@ -103,6 +103,58 @@ TEST(CallableTarget, ForwardAndReverseGradientsAgreeWithTheSlopes) {
   }
 }
 
+/// The way is chosen by what an evaluation does: few parameters go forward, many over the tape, and so do few
+/// if a function of vectors does the work.
+TEST(CallableTarget, GradientsGoTheCheaperWay) {
+  const auto goes_forward = [](auto t, std::size_t size) {
+    const auto theta = wave(size, 0.9);
+    std::vector<double> forward(size), reverse(size), chosen(size);
+    t.forward_gradient(theta, forward);
+    t.reverse_gradient(theta, reverse);
+    t.gradient(theta, chosen);
+    EXPECT_NE(forward, reverse) << "the ways cannot be told apart";
+    return chosen == forward;
+  };
+  constexpr std::size_t lanes = simd::lanes_v<simd::Batch<double>>;
+  EXPECT_TRUE(goes_forward(target(2 * lanes, Chain{}), 2 * lanes));
+  EXPECT_FALSE(goes_forward(target(5 * lanes, Chain{}), 5 * lanes));
+  const DataMatrix x(wave(300 * lanes, 0.1), lanes);
+  const std::vector<double> y = wave(300, 0.7);
+  const auto regression = [&](const auto& t) { return normal_lpdf(y, x * t, 0.7) + sum(t) * t[0] * t[1]; };
+  EXPECT_FALSE(goes_forward(target(lanes, regression), lanes));
+}
+
+/// A chain that is resumed asks for its first gradient elsewhere.
+TEST(CallableTarget, TheWayDoesNotDependOnTheFirstPlace) {
+  constexpr std::size_t size = 2 * simd::lanes_v<simd::Batch<double>>;
+  const auto branches = [](const auto& t) {
+    auto f = Chain{}(std::span<const scalar_of<decltype(t)>>(t));
+    if (t[0] > 1)  // much that only the tape does quickly
+      for (int k = 0; k < 100; ++k) f += 1e-3 * sum_of_squares(t);
+    return f;
+  };
+  auto here = target(size, branches), there = target(size, branches);
+  auto far = wave(size, 0.2);
+  far[0] = 2;
+  const auto near = wave(size, 0.2);
+  std::vector<double> a(size), b(size);
+  there.gradient(far, b);
+  here.gradient(near, a);
+  there.gradient(near, b);
+  EXPECT_EQ(a, b);
+}
+
+TEST(CallableTarget, APlaceWithoutDensityAtTheOriginDoesNotHurt) {
+  auto t = target(3, [](const auto& x) {
+    if (value_of(x[0]) == 0) throw std::domain_error("not here");
+    return -x[0] * x[1] * x[2];
+  });
+  const std::vector<double> theta{1, 2, 3};
+  std::vector<double> g(3);
+  EXPECT_EQ(t.gradient(theta, g), -6);
+  EXPECT_THAT(g, ElementsAre(-6, -3, -2));
+}
+
 TEST(CallableTarget, NamesAreKept) {
   EXPECT_THAT(target(2, Chain{}).names(), IsEmpty());
   EXPECT_THAT(target(2, Chain{}, {"a", "b"}).names(), ElementsAre("a", "b"));
