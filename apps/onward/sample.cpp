@@ -107,6 +107,7 @@ Run run_with_progress(const SampleSettings& s, Plan& plan, const std::atomic<boo
   Hooks hooks;
   hooks.progress = [&](const Progress& progress) { bar.show(progress); };
   hooks.notes = [&](const std::vector<std::string>& notes) {
+    bar.clear();
     if (!s.quiet)
       for (const auto& note : notes) say("note: {}\n", s.in_options(note));
   };

@@ -8,6 +8,7 @@
 #include "onward/error.hpp"
 #include "onward/run/run.hpp"
 #include "onward/util/stopped.hpp"
+#include "onward/util/waiting.hpp"
 
 namespace onward {
 namespace {
@@ -15,6 +16,10 @@ namespace {
 /// Steps after which a target computes afresh what it carries from place to place. They are counted, so that
 /// a chain that goes on from a checkpoint does so at the same places.
 constexpr std::uint64_t refresh_every = 100;
+
+/// Steps in a row without waiting for another process after which it is known that the target never waits.
+/// One or another needs no answer: its proposal flew off to infinity, say.
+constexpr std::uint64_t surely_quiet = 100;
 
 /// Where a chain would begin at this attempt.
 void place_start(const Start& start, const Stream& stream, std::uint64_t attempt,
@@ -183,11 +188,16 @@ void KernelChain::meet(const Chain* other) {
 std::uint64_t KernelChain::advance(std::uint64_t steps, Monitor& monitor) {
   std::uint64_t made = 0;
   Counts counts;
+  std::optional<BeforeStep> before;
   try {
     while (true) {
-      if (follows_) counts = target_.counts();  // a trajectory may be cut short
+      if (follows_ || waits_) counts = target_.counts();  // the step may be cut short
+      if (waits_) before = {state_, warmup_, record_, followed_, since_noted_};
+      const Waiting waiting(Waiting::stop(), Waiting::news());
       const double acceptance = step().acceptance;
       ++made;
+      quiet_ = waiting.announced() ? 0 : quiet_ + 1;
+      waits_ = waits_ && quiet_ < surely_quiet;
       acceptance_ += acceptance;
       monitor.count(1, acceptance);
       if (steps_ % refresh_every == 0) largest_drift_ = std::max(largest_drift_, target_.refresh());
@@ -195,7 +205,14 @@ std::uint64_t KernelChain::advance(std::uint64_t steps, Monitor& monitor) {
     }
   } catch (const Stopped&) {
     --steps_;  // the step that it was in has not been made
-    if (follows_) target_.set_counts(counts);
+    if (follows_ || waits_) target_.set_counts(counts);
+    if (waits_) {
+      state_ = std::move(before->state);
+      warmup_ = std::move(before->warmup);
+      record_ = std::move(before->record);
+      followed_ = before->followed;
+      since_noted_ = before->since_noted;
+    }
     return made;
   }
 }

@@ -15,6 +15,7 @@
 #include "onward/run/kernel_chain.hpp"
 #include "onward/util/clock.hpp"
 #include "onward/util/memory.hpp"
+#include "onward/util/waiting.hpp"
 #include "until_ess.hpp"
 
 namespace onward {
@@ -87,6 +88,7 @@ class Loop {
       stop_all();
     }
     for (auto& thread : threads) thread.join();
+    tell_news();
     if (problem_) std::rethrow_exception(problem_);
     finish();
   }
@@ -139,6 +141,7 @@ class Loop {
   }
 
   void work() {
+    const Waiting waiting(&stop_, &news_);
     std::unique_lock lock(mutex_);
     while (true) {
       work_.wait(lock, [&] { return closed_ || stop_ || !waiting_.empty(); });
@@ -196,6 +199,12 @@ class Loop {
     hurry_ = true;
   }
 
+  /// What models say while they are sampled.
+  void tell_news() {
+    const std::vector<std::string> news = news_.take();
+    if (hooks_.notes && !news.empty()) hooks_.notes(news);
+  }
+
   /// Until every chain is done, or all are stopped.
   void watch() {
     std::unique_lock lock(mutex_);
@@ -204,6 +213,7 @@ class Loop {
       attention_.wait_for(lock, std::chrono::milliseconds(50),
                           [&] { return stop_ || all_parked() || due() || collected(); });
       look_at_the_clock();
+      tell_news();
       if (stop_) break;
       if (all_parked() && !go_on(lock)) break;
       if (due()) begin_checkpoint();
@@ -326,6 +336,7 @@ class Loop {
   Checkpoint::Seconds earlier_;  // of the parts that the run had before, and all that went into setting up
   std::deque<ChainTask> tasks_;
   std::atomic<bool> stop_{false};
+  News news_;
   std::atomic<bool> hurry_{false};     // too little time for all of warm-up
   std::atomic<std::size_t> limit_{0};  // draws a chain makes before it waits for the others
 

@@ -39,6 +39,15 @@ class KernelChain final : public Chain {
   const State& state() const { return state_; }
 
  private:
+  /// What a step changes, kept where it may be cut short while the target waits for another process.
+  struct BeforeStep {
+    State state;
+    std::optional<WarmUp> warmup;
+    WarmUpRecord record;
+    TrajectoryInfo followed;
+    double since_noted;
+  };
+
   WarmUpSettings warmup_settings() const;
   StepInfo step();
   void note_warm_up(double acceptance);
@@ -59,8 +68,10 @@ class KernelChain final : public Chain {
   WarmUpRecord record_;     // how warm-up went
   double since_noted_ = 0;  // acceptance summed up since the last place of the record
   bool met_ = false, joined_ = false;
-  bool follows_ = false;                  // trajectories
-  TrajectoryInfo followed_, taken_;       // summed up since they were last taken, and what was taken
+  bool waits_ = true;                // the target may be waiting when it is told to stop, as far as is known
+  std::uint64_t quiet_ = 0;          // steps in a row in which it did not wait
+  bool follows_ = false;             // trajectories
+  TrajectoryInfo followed_, taken_;  // summed up since they were last taken, and what was taken
   bool keeps_moves_ = false;
   std::vector<double> moves_;  // of the steps since they were last taken
 };
