@@ -38,7 +38,9 @@ std::vector<Benchmark> cases() {
           {"netcdf", "draws into a netCDF file: speed and memory", netcdf},
           {"reaction-diffusion", "memory and time of a long simulation's jets beside reverse mode",
            reaction_diffusion},
-          {"resume", "checkpoints, and chains that are kept as their moves", resume}};
+          {"resume", "checkpoints, and chains that are kept as their moves", resume},
+          {"umbridge", "requests to simulators behind UM-Bridge, and how busy they are kept",
+           quiet(umbridge_requests)}};
 }
 
 Pair time_pair(const std::function<void()>& first, const std::function<void()>& second) {

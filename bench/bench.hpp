@@ -47,6 +47,7 @@ std::vector<Row> resume(const Hears& hears);
 std::vector<Row> net_cases(const Hears& hears);  ///< the case net
 std::vector<Row> netcdf(const Hears& hears);
 std::vector<Row> reaction_diffusion(const Hears& hears);
+std::vector<Row> umbridge_requests();  ///< the case umbridge
 
 /// Seconds that one call of each of two functions takes: the least of several rounds in which they alternate,
 /// so that a disturbance of the machine hits both.

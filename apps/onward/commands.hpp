@@ -23,6 +23,7 @@ void add_report(CLI::App& app, Action& action);
 void add_sbc(CLI::App& app, Action& action);
 /// What was typed, with hypotheses such as "-age < 0" put where they are not taken for options.
 std::vector<std::string> with_hypotheses_apart(std::vector<std::string> typed);
+void add_serve(CLI::App& app, Action& action);
 void add_lists(CLI::App& app, Action& action);
 /// What to type instead, if a model's name was given as a command.
 std::string hint_for_model(const std::string& word);

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
         add_report(app, action);
         add_sbc(app, action);
         add_evaluate(app, action);
+        add_serve(app, action);
         add_summary(app, action);
         add_replay(app, action);
         add_loo(app, action);

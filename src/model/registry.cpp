@@ -8,6 +8,7 @@
 
 #include "../../models/kinds.hpp"
 #include "../data/md5.hpp"
+#include "../simulator/kinds.hpp"
 #include "onward/data/fingerprint.hpp"
 #include "onward/error.hpp"
 #include "onward/glm/model.hpp"
@@ -74,6 +75,16 @@ void check_arrays(const OptionValues& values, std::span<const Option> options, c
   }
 }
 
+/// With "plugin:FILE" taken apart into the kind and its subject.
+ModelSpec plain(const ModelRegistry& registry, ModelSpec spec) {
+  const ModelKind& kind = registry.find(spec.kind);
+  if (kind.name == spec.kind) return spec;
+  const auto colon = spec.kind.find(':');
+  spec.options[kind.subject] = spec.kind.substr(colon + 1);
+  spec.kind = kind.name;
+  return spec;
+}
+
 }  // namespace
 
 void check_files(const ModelSpec& spec, const BuildFor& what_for) {
@@ -101,6 +112,8 @@ ModelRegistry::ModelRegistry() {
   models::register_models(*this);
   glm::register_models(*this);
   add(detail::plugin_kind());
+  add(detail::umbridge_kind());
+  add(detail::program_kind());
 }
 
 void ModelRegistry::add(ModelKind kind) {
@@ -112,6 +125,9 @@ void ModelRegistry::add(ModelKind kind) {
 const ModelKind& ModelRegistry::find(std::string_view name) const {
   const auto found = std::ranges::find(kinds_, name, &ModelKind::name);
   if (found != kinds_.end()) return *found;
+  // plugin:FILE is short for plugin with that file.
+  const auto stem = std::ranges::find(kinds_, name.substr(0, name.find(':')), &ModelKind::name);
+  if (stem != kinds_.end() && !stem->subject.empty()) return *stem;
   std::vector<std::string> names;
   for (const auto& kind : kinds_) names.push_back(kind.name);
   throw UsageError(
@@ -126,7 +142,8 @@ std::vector<std::string> ModelRegistry::kinds_with(std::string_view option) cons
   return names;
 }
 
-Model ModelRegistry::build(const ModelSpec& spec, const BuildFor& what_for) const {
+Model ModelRegistry::build(const ModelSpec& given, const BuildFor& what_for) const {
+  const ModelSpec spec = plain(*this, given);
   const ModelKind& kind = find(spec.kind);
   const OptionValues options(kind.name, kind.options, spec.options);
   check_arrays(options, kind.options, what_for);

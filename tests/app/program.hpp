@@ -80,6 +80,14 @@ class Started {
 
   void send(int signal) const { ::kill(pid_, signal); }
 
+  /// What it has printed up to now.
+  std::string out_so_far() const {
+    std::string all(1 << 16, ' ');
+    const auto size = ::pread(::fileno(out_), all.data(), all.size(), 0);
+    all.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return all;
+  }
+
   Outcome wait() {
     int status = 0;
     ::waitpid(pid_, &status, 0);
