@@ -77,12 +77,9 @@ void check_arrays(const OptionValues& values, std::span<const Option> options, c
 
 /// With "plugin:FILE" taken apart into the kind and its subject.
 ModelSpec plain(const ModelRegistry& registry, ModelSpec spec) {
+  const ModelKind& kind = registry.find(spec.kind);
+  if (kind.name == spec.kind) return spec;
   const auto colon = spec.kind.find(':');
-  if (colon == std::string::npos) return spec;
-  const ModelKind& kind = registry.find(spec.kind.substr(0, colon));
-  if (kind.subject.empty())
-    throw UsageError(
-        fmt::format("nothing can follow {0} and a colon: write the model as {0} alone", kind.name));
   spec.options[kind.subject] = spec.kind.substr(colon + 1);
   spec.kind = kind.name;
   return spec;
@@ -128,6 +125,9 @@ void ModelRegistry::add(ModelKind kind) {
 const ModelKind& ModelRegistry::find(std::string_view name) const {
   const auto found = std::ranges::find(kinds_, name, &ModelKind::name);
   if (found != kinds_.end()) return *found;
+  // plugin:FILE is short for plugin with that file.
+  const auto stem = std::ranges::find(kinds_, name.substr(0, name.find(':')), &ModelKind::name);
+  if (stem != kinds_.end() && !stem->subject.empty()) return *stem;
   std::vector<std::string> names;
   for (const auto& kind : kinds_) names.push_back(kind.name);
   throw UsageError(

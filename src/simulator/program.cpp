@@ -1,6 +1,6 @@
 #include "onward/simulator/program.hpp"
 
-#include <algorithm>
+#include <atomic>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -22,6 +22,7 @@ struct Shared {
   std::vector<std::string> words;
   ProgramOptions options;
   SimulatorFacts facts;
+  std::atomic<bool> told_of_crash{false}, told_of_hang{false};
 };
 
 class ProgramSimulator final : public Simulator {
@@ -152,10 +153,11 @@ class ProgramSimulator final : public Simulator {
       throw Error(fmt::format(
           "the program {} {}, {} times in a row: see what it is doing, or give it longer by `timeout`",
           name(), what, most_hangs));
-    Waiting::say(
-        fmt::format("the program {} {}; the place counts as one without density, and the program "
-                    "is started again",
-                    name(), what));
+    // Once: how many there are is counted, and shown at the end.
+    if (!(hung ? shared_->told_of_hang : shared_->told_of_crash).exchange(true))
+      Waiting::say(fmt::format(
+          "the program {} {}; the place counts as one without density, and the program is started again",
+          name(), what));
     throw std::domain_error(fmt::format("the program {}", what));
   }
   void read(const json& answer, const char* field, std::span<double> out) {

@@ -18,14 +18,14 @@ TEST_F(Usage, NothingAskedPrintsHelp) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.err, "");
   for (const char* command : {"sample", "evaluate", "summary", "predict", "effects", "check", "sbc", "loo",
-                              "hypothesis", "models", "samplers", "bench"})
+                              "hypothesis", "models", "samplers", "serve", "bench"})
     EXPECT_THAT(outcome.out, HasSubstr(command));
   EXPECT_EQ(onward("--help").out, outcome.out);
 }
 
 TEST_F(Usage, EveryCommandHasHelp) {
   for (const std::string command : {"sample", "evaluate", "summary", "predict", "effects", "check", "sbc",
-                                    "loo", "hypothesis", "models", "samplers", "bench"}) {
+                                    "loo", "hypothesis", "models", "samplers", "serve", "bench"}) {
     const Outcome outcome = onward(command + " --help");
     EXPECT_EQ(outcome.code, 0) << command;
     EXPECT_EQ(outcome.err, "");

@@ -29,8 +29,8 @@ struct SimulatorFacts {
 };
 
 /// One connection to it, for one chain. All calls throw std::domain_error for a place that it cannot
-/// simulate, Error if it is out of order, and Stopped if the run is told to stop meanwhile. Equal inputs must give
-/// equal outputs. Numbers that are not finite are NaN or infinite here, whatever they are on the way.
+/// simulate, Error if it is out of order, and Stopped if the run is told to stop meanwhile. Equal inputs must
+/// give equal outputs. Numbers that are not finite are NaN or infinite here, whatever they are on the way.
 class Simulator {
  public:
   virtual ~Simulator() = default;
