@@ -41,5 +41,6 @@ int main() {
   fmt::print("seed {}, {} steps of warm-up\n", run.seed(), run.warmup());
 
   const auto loo = onward::loo(onward::Model(target), run);
-  fmt::print("elpd {:.1f} +- {:.1f}, {:.1f} effective parameters\n", loo.elpd.value, loo.elpd.se, loo.p.value);
+  fmt::print("elpd {:.1f} +- {:.1f}, {:.1f} effective parameters\n", loo.elpd.value, loo.elpd.se,
+             loo.p.value);
 }

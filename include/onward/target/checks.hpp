@@ -98,12 +98,12 @@ constexpr void complain_of_result() {
   static_assert(took != taken || were != declared,                                          \
                 "arguments of the log density: " #taken ", declared parameters: " #declared \
                 ". It must take one argument for each parameter, in the order of declaration");
-#define ONWARD_TOOK_FOR_EACH(taken)                                                       \
-  ONWARD_TOOK(taken, 1)                                                                   \
-  ONWARD_TOOK(taken, 2)                                                                   \
-  ONWARD_TOOK(taken, 3)                                                                   \
-  ONWARD_TOOK(taken, 4) ONWARD_TOOK(taken, 5) ONWARD_TOOK(taken, 6) ONWARD_TOOK(taken, 7) \
-      ONWARD_TOOK(taken, 8)
+#define ONWARD_TOOK_FOR_EACH(taken) \
+  ONWARD_TOOK(taken, 1)             \
+  ONWARD_TOOK(taken, 2)             \
+  ONWARD_TOOK(taken, 3)             \
+  ONWARD_TOOK(taken, 4)             \
+  ONWARD_TOOK(taken, 5) ONWARD_TOOK(taken, 6) ONWARD_TOOK(taken, 7) ONWARD_TOOK(taken, 8)
 template <std::size_t took, std::size_t were>
 constexpr void complain_of_count() {
   ONWARD_TOOK_FOR_EACH(0)
