@@ -31,8 +31,7 @@ bool leads_apart(const Vector& begin, const Vector& end, const Vector& sum) {
 class Trajectory {
  public:
   Trajectory(const TrajectorySettings& settings, AnyTarget& target, const Metric& metric,
-             const TrajectoryNumbers& numbers, TrajectoryScratch& scratch,
-             const std::atomic<bool>* stop)
+             const TrajectoryNumbers& numbers, TrajectoryScratch& scratch, const std::atomic<bool>* stop)
       : settings_(settings),
         rules_(settings.rules),
         target_(target),

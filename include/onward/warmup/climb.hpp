@@ -21,8 +21,9 @@ struct Ascent {
   std::size_t gradients = 0;  ///< that it took
 };
 
-/// Climbs from a place with a density. A model that offers no gradient is asked for its slopes along all axes. Ends where it is, without harm, once nothing more is gained, after
-/// `most` gradients, or once `hurry` is true; throws Stopped once `stop` is.
+/// Climbs from a place with a density. A model that offers no gradient is asked for its slopes along all
+/// axes. Ends where it is, without harm, once nothing more is gained, after `most` gradients, or once `hurry`
+/// is true; throws Stopped once `stop` is.
 Ascent climb(AnyTarget& target, std::span<const double> from, std::size_t most = 1000,
              const std::atomic<bool>* stop = nullptr, const std::atomic<bool>* hurry = nullptr);
 
