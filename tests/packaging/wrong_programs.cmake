@@ -5,6 +5,8 @@ file(STRINGS ${PROGRAM} most REGEX "^// lines: ")
 string(REPLACE "// says: " "" says "${says}")
 string(REPLACE "// lines: " "" most "${most}")
 set(flags)
+list(REMOVE_ITEM INCLUDES "" /usr/include ${SOURCE}/include)  # of the system's own folder compilers know, in its place
+list(REMOVE_DUPLICATES INCLUDES)
 foreach(folder ${INCLUDES})
   list(APPEND flags -isystem ${folder})
 endforeach()
