@@ -31,8 +31,4 @@ std::vector<std::string> arriving_posteriors(const std::string& posteriordb);
 std::vector<Row> default_rows(const DefaultsResult& result);
 std::vector<Row> arrives_rows(const DefaultsResult& result);
 
-/// rstan's NUTS beside ours, both by their defaults and with their warm-up, on one model's data.
-std::vector<Row> against_rstan(const DefaultsOptions& options, const Hears& hears,
-                               const std::atomic<bool>& stop);
-
 }  // namespace onward::bench

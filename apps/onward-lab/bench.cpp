@@ -93,12 +93,6 @@ int run_defaults(const Settings& s, const std::string& name, bool arrives) {
   return result.complete ? done : interrupted;
 }
 
-int run_against_rstan(const Settings& s) {
-  const std::atomic<bool>& stop = stop_when_told();
-  show_rows(s, "against-rstan", bench::against_rstan(s.defaults, heard(s), stop));
-  return stop ? interrupted : done;
-}
-
 int make_truth(const Settings& s, const std::atomic<bool>& stop) {
   constexpr std::size_t draws = 1'000'000;
   ProgressBar bar(s.quiet);
@@ -168,10 +162,6 @@ void add_bench(CLI::App& app, Action& action) {
     one->callback([=, s = s, name = std::string(name), arrives = arrives, &action] {
       action = [=] { return run_defaults(*s, name, arrives); };
     });
-  }
-  {
-    const auto [one, s] = add_defaults("against-rstan", "runs without options beside those of rstan", 3);
-    one->callback([s = s, &action] { action = [s] { return run_against_rstan(*s); }; });
   }
   const auto [one, s] = add_case("posteriors", "every sampler on posteriors whose moments are known");
   auto& p = s->posteriors;
