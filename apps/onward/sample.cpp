@@ -146,10 +146,11 @@ void print_all(const SampleSettings& s, const Plan& plan, const Run& run, const 
 /// How long a run is if nobody says: until it is good enough, but within bounds
 /// (docs/decisions/until-ess.md).
 constexpr double usual_ess = 400;
-constexpr std::size_t usual_least = 1000, usual_most = 8000, usual_most_of_few = 64'000,
-                      most_when_asked = 100'000;
-/// Of so few parameters many draws are no burden.
-constexpr std::size_t few_parameters = 25;
+constexpr std::size_t usual_least = 1000, most_when_asked = 100'000;
+/// Many draws of few parameters are no burden.
+constexpr std::size_t usual_most(std::size_t parameters) {
+  return parameters <= 25 ? 64'000 : parameters <= 125 ? 16'000 : 8'000;
+}
 /// Draws of more parameters would fill a machine's memory before there are so many.
 constexpr std::size_t most_parameters = 10'000;
 
@@ -162,7 +163,7 @@ void settle_length(SampleSettings& s, const Model& model) {
   if (draws_given || s.keep != "draws" || model.beyond_metrics || model.names.size() > most_parameters)
     return;
   s.run.until_ess = usual_ess;
-  s.run.draws = s.max_draws.value_or(model.names.size() <= few_parameters ? usual_most_of_few : usual_most);
+  s.run.draws = s.max_draws.value_or(usual_most(model.names.size()));
   if (!s.run_words.contains("min_draws")) s.run.min_draws = usual_least;
 }
 

@@ -19,7 +19,9 @@ namespace {
 
 /// What the program does unless it is told (settle_length in sample.cpp).
 const std::map<std::string, std::string> usual_lengths{
-    {"draws", "at least 1000, and on until every ESS is 400, up to 8000 (64000 of at most 25 parameters)"},
+    {"draws",
+     "at least 1000, and on until every ESS is 400, up to 8000 (16000 of at most 125 parameters, 64000 of at "
+     "most 25)"},
     {"until_ess", "400, unless `draws` is given"},
     {"min_draws", "125; 1000 if `until_ess` is not given"}};
 
