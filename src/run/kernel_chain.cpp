@@ -178,7 +178,7 @@ const TrajectoryInfo* KernelChain::take_trajectory() {
 }
 
 void KernelChain::meet(const Chain* other) {
-  met_ = true;
+  met_at_ = steps_;
   const auto* from = dynamic_cast<const KernelChain*>(other);
   if (from == nullptr) return;
   state_ = from->state_;
@@ -266,7 +266,7 @@ ChainReport KernelChain::report() const {
 void KernelChain::transfer(Archive& archive) {
   archive(steps_, floored_, acceptance_, largest_drift_, moves_);
   archive(record_.steps, record_.step_size, record_.acceptance, since_noted_);
-  archive(met_, joined_, followed_.depth, followed_.leapfrogs, followed_.halved, followed_.divergent,
+  archive(met_at_, joined_, followed_.depth, followed_.leapfrogs, followed_.halved, followed_.divergent,
           followed_.energy);
   onward::transfer(archive, state_);
   bool frozen = frozen_.has_value();

@@ -63,14 +63,14 @@ Progress report(const std::deque<ChainTask>& chains, const RunSettings& settings
   return p;
 }
 
-/// At the end of the first stretch of warm-up, when all wait. A chain that is where there is hardly any mass
-/// beside where another one is goes on from there: the odds are allowed to be e^-10, and more in many
-/// dimensions, where both estimates are rough. Bits depend on the chains alone.
+/// At the end of the first stretch of warm-up and of each window, when all wait. A chain that is where there
+/// is hardly any mass beside where another one is goes on from there: the odds are allowed to be e^-7, and
+/// more in many dimensions, where both estimates are rough. Bits depend on the chains alone.
 void compare_chains(std::deque<ChainTask>& tasks) {
   std::vector<double> masses;
   for (ChainTask& task : tasks) masses.push_back(task.meets() ? task.chain().log_mass() : -INFINITY);
   const double dimension = static_cast<double>(tasks.front().chain().position().size());
-  const double allowed = 10 + 3 * std::sqrt(dimension), best = std::ranges::max(masses);
+  const double allowed = 7 + 2 * std::sqrt(dimension), best = std::ranges::max(masses);
   std::vector<std::size_t> ahead, behind;
   for (std::size_t c = 0; c < tasks.size(); ++c) (best - masses[c] > allowed ? behind : ahead).push_back(c);
   // All that are behind take their place before anyone who is ahead is changed: these are not.

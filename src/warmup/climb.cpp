@@ -106,8 +106,8 @@ class Climb {
       while (gradients_ < most_ && !hurried()) {
         const VectorXd direction = curvature.times(here_.gradient);
         const double slope = here_.gradient.dot(direction);
-        // Two places in a row: the first estimates of the curvature are rough.
-        arrived_ = slope <= typical() ? arrived_ + 1 : 0;
+        // Two places in a row, and without a leap up to them: the first estimates of the curvature are rough.
+        arrived_ = slope <= typical() && last_rise_ <= typical() ? arrived_ + 1 : 0;
         if (arrived_ == 2 || !(slope > 0) || !std::isfinite(slope)) break;
         if (step(curvature, direction, slope)) continue;
         if (!curvature.knows_pairs()) break;
@@ -185,6 +185,7 @@ class Climb {
       length *= 2;
     }
     if (!best) return false;
+    last_rise_ = best->value - here_.value;
     curvature.learn(best->position - here_.position, here_.gradient - best->gradient);
     here_ = std::move(*best);
     return true;
@@ -196,6 +197,7 @@ class Climb {
   std::vector<double> axis_;
   std::size_t gradients_ = 0;
   int arrived_ = 0;
+  double last_rise_ = 0;
   Place here_;
 };
 

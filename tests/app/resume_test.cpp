@@ -187,7 +187,7 @@ TEST_F(ResumeTest, BadCheckpointsAreRefused) {
     cannot("sample --resume --out run --draws 200", pieces);
   };
   std::string version = good;
-  version.replace(version.find(" 4\n"), 3, " 9\n");
+  version.replace(version.find(" 5\n"), 3, " 9\n");
   refused(version, {"run/checkpoint", "another version"});
   refused(get(path("other/checkpoint")), {"model's dim 4, not 3"});
   refused("", {"run/checkpoint", "not a checkpoint"});

@@ -11,7 +11,7 @@ foreach(folder ${INCLUDES})
   list(APPEND flags -isystem ${folder})
 endforeach()
 # Our own folder is no system's: the compiler must say what it has to say of it.
-execute_process(COMMAND ${COMPILER} -std=c++20 -fsyntax-only -fdiagnostics-color=never -I${SOURCE}/include ${flags} ${PROGRAM}
+execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C ${COMPILER} -std=c++20 -fsyntax-only -fdiagnostics-color=never -I${SOURCE}/include ${flags} ${PROGRAM}
   RESULT_VARIABLE result ERROR_VARIABLE words OUTPUT_QUIET)
 string(REGEX MATCHALL "\n" ends "${words}")
 list(LENGTH ends lines)

@@ -43,7 +43,7 @@ std::size_t joined(const Run& run) {
 class Arrival : public testing::TestWithParam<const char*> {};
 
 TEST_P(Arrival, AChainWithoutMassJoinsOneWithIt) {
-  const Run run = sample(two_hills(0, -100), from_afar(GetParam()));
+  const onward::Run run = sample(two_hills(0, -100), from_afar(GetParam()));
   EXPECT_GT(joined(run), 0u) << "all began on the right hill: the test shows nothing";
   EXPECT_LT(joined(run), 6u);
   for (const auto& chain : run.chains)
@@ -52,7 +52,7 @@ TEST_P(Arrival, AChainWithoutMassJoinsOneWithIt) {
 }
 
 TEST_P(Arrival, ChainsOnHillsOfEqualMassStayAndAreWarnedOf) {
-  const Run run = sample(two_hills(0, 0), from_afar(GetParam()));
+  const onward::Run run = sample(two_hills(0, 0), from_afar(GetParam()));
   EXPECT_EQ(joined(run), 0u);
   EXPECT_FALSE(run.warnings().empty());
 }
@@ -60,9 +60,9 @@ TEST_P(Arrival, ChainsOnHillsOfEqualMassStayAndAreWarnedOf) {
 TEST_P(Arrival, DoesNotDependOnThreads) {
   RunSettings s = from_afar(GetParam());
   s.threads = 1;
-  const Run one = sample(two_hills(0, -100), s);
+  const onward::Run one = sample(two_hills(0, -100), s);
   s.threads = 3;
-  const Run three = sample(two_hills(0, -100), s);
+  const onward::Run three = sample(two_hills(0, -100), s);
   for (std::size_t c = 0; c < one.chains.size(); ++c) {
     EXPECT_EQ(one.chains[c].values, three.chains[c].values) << c;
     EXPECT_EQ(one.chains[c].joined, three.chains[c].joined) << c;
@@ -70,8 +70,8 @@ TEST_P(Arrival, DoesNotDependOnThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Samplers, Arrival, testing::Values("nuts", "newton-line", "rwm"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& which) {
+                           std::string name = which.param;
                            std::erase(name, '-');
                            return name;
                          });
@@ -104,7 +104,7 @@ TEST(Hurry, ARunWithoutTimeForItsWarmUpHasDraws) {
     s.thin = 1;
     s.max_seconds = 2;
     s.seed = 1;
-    const Run run = sample(Slow{}, s);
+    const onward::Run run = sample(Slow{}, s);
     EXPECT_EQ(run.ending, Ending::time_limit) << sampler;
     EXPECT_GT(run.draws(), 0u) << sampler;
     for (const auto& chain : run.chains) EXPECT_LT(chain.warmup_steps, 1'000'000u) << sampler;

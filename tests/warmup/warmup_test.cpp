@@ -180,7 +180,8 @@ TEST(WarmUp, ReachesTheWantedAcceptanceForEverySampler) {
       asked.target_acceptance = 0.5;
       half += warm_up(standard, asked, 1000, seed).acceptance / chains;
     }
-    EXPECT_NEAR(own, info.target_acceptance, 0.1) << info.name;
+    // Lengths of trajectories are powers of two, and their acceptance jumps where these do.
+    EXPECT_NEAR(own, info.target_acceptance, info.follows_trajectories ? 0.15 : 0.1) << info.name;
     EXPECT_NEAR(half, 0.5, 0.05) << info.name;
   }
 }

@@ -287,7 +287,7 @@ class Tape {
   }
 
   // Reached at each operation: not through the call that a shared library would make of it.
-  [[gnu::tls_model("initial-exec")]] inline static constinit thread_local Tape* active_ = nullptr;
+  inline static constinit thread_local Tape* active_ = nullptr;
   std::vector<Node> nodes_;
   std::size_t size_ = 1, variables_end_ = 1;
   std::size_t capacity_ = 1;  // of nodes_; 1 while there is no memory, since number 0 needs none

@@ -74,7 +74,8 @@ class Chain {
   /// Ends warm-up: from here on nothing adapts.
   virtual void freeze() = 0;
 
-  /// Steps of warm-up after which chains wait for each other and are compared; 0: they are not, or no more.
+  /// Steps of warm-up after which chains wait for each other next and are compared; 0: they do not, or no
+  /// more.
   virtual std::uint64_t meets_after() const { return 0; }
   /// Then: an estimate of how much mass there is where it is, as a logarithm, up to a constant that is the
   /// same for all chains.

@@ -24,7 +24,10 @@ class KernelChain final : public Chain {
   void start() override;
   std::uint64_t advance(std::uint64_t steps, Monitor& monitor) override;
   void freeze() override;
-  std::uint64_t meets_after() const override { return warmup_ && !met_ ? warmup_->arrived_after() : 0; }
+  std::uint64_t meets_after() const override {
+    const std::uint64_t next = warmup_ ? warmup_->next_end() : 0;
+    return next > met_at_ ? next : 0;
+  }
   double log_mass() const override { return warmup_->log_mass(); }
   void meet(const Chain* other) override;
   double take_acceptance() override;
@@ -69,9 +72,10 @@ class KernelChain final : public Chain {
   std::uint64_t steps_ = 0, floored_ = 0;
   double acceptance_ = 0;  // summed up since it was last taken
   double largest_drift_ = 0;
-  WarmUpRecord record_;     // how warm-up went
-  double since_noted_ = 0;  // acceptance summed up since the last place of the record
-  bool met_ = false, joined_ = false;
+  WarmUpRecord record_;       // how warm-up went
+  double since_noted_ = 0;    // acceptance summed up since the last place of the record
+  std::uint64_t met_at_ = 0;  // steps after which it was compared with the others
+  bool joined_ = false;
   bool waits_ = true;                // the target may be waiting when it is told to stop, as far as is known
   std::uint64_t quiet_ = 0;          // steps in a row in which it did not wait
   bool follows_ = false;             // trajectories

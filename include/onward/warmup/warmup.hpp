@@ -51,9 +51,14 @@ class WarmUp {
   StepInfo step(State& state, AnyTarget& target, const Stream& stream, std::uint64_t number,
                 Workspace& workspace, const std::atomic<bool>* stop = nullptr);
 
-  /// Steps after which the first stretch is over and chains can be compared; 0: they cannot.
-  std::uint64_t arrived_after() const { return windows_.arrived() * settings_.sweep; }
-  /// At its end: an estimate of how much mass there is where the chain is, as a logarithm and up to a
+  /// Steps after which the next window ends, or the first stretch, and chains can be compared; 0: none is
+  /// left.
+  std::uint64_t next_end() const {
+    return windows_.arrived() > 0 && settings_.metric != MetricKind::none
+               ? windows_.next_end() * settings_.sweep
+               : 0;
+  }
+  /// There: an estimate of how much mass there is where the chain is, as a logarithm and up to a
   /// constant. A narrow peak may be as heavy as a wide hill: the volume counts as the height does.
   double log_mass() const;
 

@@ -38,6 +38,9 @@ class WarmUpWindows {
   /// Sweeps of the first stretch: then chains can be compared. 0 if warm-up is too short for that.
   std::size_t arrived() const { return arrived_; }
 
+  /// The sweep after which the next window ends, or the first stretch; 0 if none is left.
+  std::size_t next_end() const { return next_ > slow_end_ ? 0 : next_; }
+
   /// Sweeps of the window that has begun: in the first stretch of those that are learned from.
   std::size_t current() const { return next_ > slow_end_ ? 0 : next_ - begin_; }
 
