@@ -63,8 +63,7 @@ std::size_t sweep_steps(const std::string& sampler, std::size_t dimension) {
 }
 
 std::size_t usual_warmup(std::string_view sampler, std::size_t dimension) {
-  const SamplerInfo& info = find_sampler(sampler);
-  return info.follows_trajectories ? 500 : info.line ? 1000 * dimension : 1000;
+  return find_sampler(sampler).line ? 1000 * dimension : 1000;
 }
 
 RunSettings with_seed(RunSettings s) {

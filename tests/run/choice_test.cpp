@@ -81,7 +81,7 @@ TEST(Choice, IsTrajectoriesWhereThereIsAGradient) {
   EXPECT_TRUE(run.choice->pilots.empty());
   EXPECT_EQ(run.settings.sampler, "nuts");
   EXPECT_EQ(run.thin(), 1u);
-  EXPECT_EQ(run.warmup(), 500u);
+  EXPECT_EQ(run.warmup(), 1000u);
   EXPECT_THAT(describe(*run.choice), HasSubstr("gradient"));
   s.sampler = "nuts";
   EXPECT_TRUE(same_draws(run, sample(models::make("eight-schools").target, s)));

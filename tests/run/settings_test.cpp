@@ -33,7 +33,7 @@ TEST(Resolve, FillsInDefaultsThatCountSweepsForLineKernels) {
     const RunSettings r = resolve(s, 30);
     const std::size_t sweep = info.line ? 30 : 1;
     EXPECT_EQ(sweep_steps(s.sampler, 30), sweep) << info.name;
-    EXPECT_EQ(r.warmup, info.follows_trajectories ? 500 : 1000 * sweep) << info.name;
+    EXPECT_EQ(r.warmup, 1000 * sweep) << info.name;
     EXPECT_EQ(r.thin, sweep) << info.name;
     EXPECT_EQ(r.draws, 1000u);
     EXPECT_EQ(r.chains, 4u);
