@@ -338,7 +338,9 @@ class Loop {
       sampling += chain.sampling_seconds;
     }
     // Stopped or not: if it was the moment at which there was nothing left to do, it is done.
-    if (parked_.size() == tasks_.size() && (limit_ >= settings_.draws || enough_))
+    // Chains that wait for each other within warm-up are parked too.
+    const auto done = [this](const ChainTask& task) { return task.warm() && task.draws() >= limit_; };
+    if (std::ranges::all_of(tasks_, done) && (limit_ >= settings_.draws || enough_))
       run_.ending = Ending::complete;
     const double drawing = seconds - earlier_.set_up;
     run_.warmup_seconds =
