@@ -96,7 +96,7 @@ MetricKind default_metric(std::size_t dimension);
 struct KernelSettings;
 KernelSettings kernel_settings(const RunSettings& settings);
 
-/// Steps of warm-up: 500 trajectories, or 1,000 sweeps of other samplers.
+/// Steps of warm-up: 1,000 sweeps, which are single steps but for line kernels.
 std::size_t usual_warmup(std::string_view sampler, std::size_t dimension);
 
 /// Steps that make a sweep: the dimension for a line kernel, 1 for the others.
