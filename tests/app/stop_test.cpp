@@ -116,7 +116,7 @@ TEST_F(Stop, TimeLimit) {
 
 TEST_F(Stop, TimeLimitCutsWarmUpShort) {
   const Outcome outcome =
-      onward("sample gaussian --warmup 1000000000 --draws 1000000000 --max-seconds 0.5 --seed 1 --out run");
+      onward("sample gaussian --warmup 1000000000 --draws 1000000 --max-seconds 0.5 --seed 1 --out run");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("stopped at --max-seconds 0.5 after"));
   EXPECT_EQ(json_file("run/run.json").at("status"), "stopped at the time limit");
